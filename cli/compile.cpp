@@ -148,38 +148,6 @@ Outcome compile(const CompileCommand& command) {
   return outcome;
 }
 
-struct OptCommand {
-  std::string file, passes, print_after;
-};
-
-Outcome opt(const OptCommand& command) {
-  const auto results = tensor::run_passes(read_graph(command.file));
-  Outcome outcome;
-  std::vector<std::string_view> known;
-  for (const auto& r : results) known.push_back(r.pass);
-  const auto named = [&](const std::string& list, const std::string& pass) {
-    return list == "all" || fmt::format(",{},", list).find(fmt::format(",{},", pass)) != std::string::npos;
-  };
-  for (const auto& r : results) {
-    if (!command.print_after.empty() && named(command.print_after, r.pass))
-      outcome.out += fmt::format("# after {}\n{}\n", r.pass, tensor::print(r.graph));
-  }
-  if (command.print_after.empty()) {
-    const tensor::PassResult* last = &results.back();
-    if (!command.passes.empty()) {
-      last = nullptr;
-      for (const auto& r : results) {
-        if (named(command.passes, r.pass)) last = &r;
-      }
-      if (!last)
-        throw Error(broken(cli_rules::kUsage, fmt::format("there is no pass `{}`", command.passes),
-                           fmt::format("passes are {}", fmt::join(known, ", "))));
-    }
-    outcome.out = tensor::print(last->graph);
-  }
-  return outcome;
-}
-
 }  // namespace
 
 Command add_compile(CLI::App& root) {
@@ -215,17 +183,6 @@ Command add_compile(CLI::App& root) {
                         "kiln compile softmax.kt -O 3 --time-limit 30 --cache compiled",
                         "kiln compile model.py:layer --arg 'x=float32[128,1024]' --report"}));
   return {app, [command] { return compile(*command); }, [command] { return names_function(command->file); }};
-}
-
-Command add_opt(CLI::App& root) {
-  auto command = std::make_shared<OptCommand>();
-  CLI::App* app = root.add_subcommand("opt", "run passes over a tensor program, one by one");
-  app->add_option("FILE", command->file, "the tensor program (.kt), - is standard input")->required();
-  app->add_option("--passes", command->passes, "the program after the last of these; after all when not given");
-  app->add_option("--print-after", command->print_after, "print the program after these passes, or `all`");
-  app->footer(examples({"kiln opt softmax.kt", "kiln opt softmax.kt --passes canonicalize,decompose",
-                        "kiln opt softmax.kt --print-after all"}));
-  return {app, [command] { return opt(*command); }};
 }
 
 }  // namespace kiln::cli

@@ -1,4 +1,4 @@
-// `kiln compile` and `kiln opt`: tensor programs to instructions, and passes one by one.
+// `kiln compile`: tensor programs to instructions.
 #pragma once
 
 #include "cli/options.h"
@@ -6,6 +6,5 @@
 namespace kiln::cli {
 
 Command add_compile(CLI::App& root);
-Command add_opt(CLI::App& root);
 
 }  // namespace kiln::cli

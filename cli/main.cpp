@@ -12,6 +12,7 @@
 
 #include "cli/compile.h"
 #include "cli/emit.h"
+#include "cli/opt.h"
 #include "cli/options.h"
 #include "cli/planned.h"
 #include "cli/python_options.h"

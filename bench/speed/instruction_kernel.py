@@ -3,22 +3,32 @@
 import ml_dtypes
 import numpy as np
 
-NUMPY = {"bfloat16": ml_dtypes.bfloat16}
-PASSES = {"dense": 24, "column": 400}  # as many as there is room for in SBUF, about
+# Dtypes that NumPy has not, or has no vectors for: its side gets float32.
+NUMPY = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "float8_e4m3": ml_dtypes.float8_e4m3,
+         "float8_e5m2": ml_dtypes.float8_e5m2}
+PASSES_BYTES = 48 << 10  # of results in a partition: as many as there is room for in SBUF, about
+
+
+def dtype_of(case):
+    return np.dtype(NUMPY.get(case.dtype, case.dtype))
+
+
+def passes_of(case):
+    columns = np.prod(case.layout.shape()[1:])
+    return int(np.clip(PASSES_BYTES // max(columns * 4, 1), 8, 400))
 
 
 def arrays_of(case):
     """The operands as the kernel takes them. Values are small and not zero."""
     rng = np.random.default_rng(1)
     shapes = case.loads or (case.layout.loaded,) * case.operands
-    make = rng.integers if case.dtype in ("int32", "uint8") else rng.uniform
+    make = rng.integers if dtype_of(case).kind in "iu" else rng.uniform
     low, high = (1, 100) if make is rng.integers else (0.5, 1.5)
-    return [make(low, high, shape).astype(NUMPY.get(case.dtype, case.dtype)) for shape in shapes]
+    return [make(low, high, shape).astype(dtype_of(case)) for shape in shapes]
 
 
 def peer_arrays(case, arrays):
-    """The same as NumPy sees them: float32 for bfloat16, which it does not have."""
-    wide = [a.astype(np.float32) if case.dtype == "bfloat16" else a for a in arrays]
+    wide = [a.astype(np.float32) if case.dtype in NUMPY else a for a in arrays]
     return wide if case.loads else [case.layout.numpy(a) for a in wide]
 
 
@@ -47,6 +57,10 @@ class Tiles:
         self.last = self.last if memory == "psum" else tile
         return tile
 
+    def out_as(self, layout):
+        """A part of a new tile."""
+        return layout.seen(self.out(None, layout.loaded))
+
     def strided_out(self):
         return self.out(None, (128, 1024))[:, 0:1024:2]
 
@@ -62,6 +76,26 @@ class Tiles:
             return tile
 
         return self.once("filled", make)
+
+    def column(self, of):
+        """One number for each partition."""
+        def make():
+            tile = self.tile((of.shape[0], 1), "float32")
+            self.nisa.memset(dst=tile, value=1.0)
+            return tile
+
+        return self.once("column", make)
+
+    def copied(self, of, dtype, memory="sbuf"):
+        def make():
+            tile = self.tile(tuple(of.shape), dtype, memory)
+            self.nisa.tensor_copy(dst=tile, src=of)
+            return tile
+
+        return self.once(f"copied to {memory}", make)
+
+    def in_psum(self, of):
+        return self.copied(of, self.case.dtype, "psum")
 
     def mask(self, of):
         def make():

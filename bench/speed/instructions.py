@@ -19,6 +19,7 @@ for name in ("OPENBLAS_NUM_THREADS", "KILN_THREADS"):
 import instruction_cases as cases  # noqa: E402
 import instruction_kernel as kernel  # noqa: E402
 import numpy as np  # noqa: E402
+import wide_cases  # noqa: E402
 
 LIMIT, MEAN_LIMIT, ELEMENT_LIMIT = 3.0, 0.9, 25.0  # times of NumPy; their geometric mean; ns per element
 
@@ -27,6 +28,7 @@ def options():
     parser = argparse.ArgumentParser(prog="bench/speed/instructions", description=__doc__.partition("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="build to measure")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases whose names begin so")
+    parser.add_argument("--wide", action="store_true", help="other shapes, dtypes and operators instead")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="one round of few passes: shows that all of it works")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a limit is missed")
@@ -63,7 +65,7 @@ def measure(case, chosen):
     """Nanoseconds per instruction of Kiln and of NumPy."""
     os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = case.target
     arrays = kernel.arrays_of(case)
-    passes = 2 if chosen.quick else kernel.PASSES.get(case.layout.name, kernel.PASSES["dense"])
+    passes = 2 if chosen.quick else kernel.passes_of(case)
     many, one = (Runner(kernel.program_of(case, arrays, n), arrays) for n in (passes, 0))
     given = kernel.peer_arrays(case, arrays)
 
@@ -101,7 +103,8 @@ def main():
     import kiln
 
     kiln.activate(force=True)
-    wanted = [c for c in cases.CASES if not chosen.only or any(c.name.startswith(n) for n in chosen.only)]
+    all_cases = wide_cases.CASES if chosen.wide else cases.CASES
+    wanted = [c for c in all_cases if not chosen.only or any(c.name.startswith(n) for n in chosen.only)]
     if not wanted:
         sys.exit(f"no case begins with {' or '.join(chosen.only)}")
     print(f"{'instruction':48} {'times':>8} {'Kiln us':>10} {'NumPy us':>10} {'ns/elem':>8}")

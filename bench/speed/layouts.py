@@ -1,4 +1,4 @@
-"""How an operand of 128 partitions lies in SBUF: what is loaded, how an instruction sees it, and how NumPy does."""
+"""How an operand lies in SBUF: what is loaded, how an instruction sees it, and how NumPy does."""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,11 +15,15 @@ class Layout:
 
     def shape(self):
         """Of what the instruction sees."""
-        return {"permuted": (128, 32, 16), "column": (128, 1)}.get(self.name, (128, 512))
+        return self.numpy(np.empty(self.loaded, bool)).shape
 
 
 def same(t):
     return t
+
+
+def whole(rows, columns):
+    return Layout(f"{rows}x{columns}", (rows, columns), same, same)
 
 
 DENSE = Layout("dense", (128, 512), same, same)
@@ -31,3 +35,21 @@ BROADCAST = Layout("broadcast", (128, 1), lambda t: t.ap([[1, 128], [0, 512]]),
                    lambda x: np.broadcast_to(x, (128, 512)))
 
 ALL = (DENSE, COLUMN, STRIDED, PERMUTED, BROADCAST)
+
+# What kernels have besides: sizes that no vector divides, parts of tiles, more dimensions, repeated rows and elements.
+HALF = Layout("half", (128, 1024), lambda t: t[:, 512:1024], lambda x: x[:, 512:])
+HEADS = Layout("heads", (128, 1024), lambda t: t.ap([[1024, 128], [128, 8], [1, 64]]),
+               lambda x: x.reshape(128, 8, 128)[:, :, :64])
+STRIDE3 = Layout("stride3", (128, 1536), lambda t: t[:, 0:1536:3], lambda x: x[:, ::3])
+LANES = Layout("lanes", (128, 512), lambda t: t[64:128], lambda x: x[64:])
+FOUR_DIMS = Layout("4d", (128, 512), lambda t: t.ap([[512, 128], [8, 8], [64, 8], [1, 8]]),
+                   lambda x: x.reshape(128, 8, 8, 8).transpose(0, 2, 1, 3))
+REVERSED_DIMS = Layout("reversed_dims", (128, 512), lambda t: t.ap([[512, 128], [1, 8], [8, 8], [64, 8]]),
+                       lambda x: x.reshape(128, 8, 8, 8).transpose(0, 3, 2, 1))
+REPEATED_EACH = Layout("repeated_each", (128, 16), lambda t: t.ap([[16, 128], [1, 16], [0, 32]]),
+                       lambda x: np.broadcast_to(x[:, :, None], (128, 16, 32)))
+REPEATED_ALL = Layout("repeated_all", (128, 16), lambda t: t.ap([[16, 128], [0, 32], [1, 16]]),
+                      lambda x: np.broadcast_to(x[:, None, :], (128, 32, 16)))
+
+WIDE = (whole(64, 100), whole(128, 3), whole(128, 65), whole(1, 4096), whole(8, 2048), whole(128, 2048), HALF, HEADS,
+        STRIDE3, LANES, FOUR_DIMS, REVERSED_DIMS, REPEATED_EACH, REPEATED_ALL)

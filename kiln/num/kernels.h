@@ -47,6 +47,9 @@ struct Kernels {
   void (*load)(DType, const void* src, std::ptrdiff_t stride, std::size_t n, float* dst);
   void (*store)(DType, const float* src, std::size_t n, void* dst, std::ptrdiff_t stride);
 
+  // From one dtype to another, through float32, of n elements that follow each other; neither is packed.
+  void (*convert)(DType from, const void* src, DType to, std::size_t n, void* dst);
+
   // Raw bits, zero-extended to 32 bits, and the low bits stored back.
   void (*load_bits)(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst);
   void (*store_bits)(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst, std::ptrdiff_t stride);
@@ -65,6 +68,9 @@ struct Kernels {
   // elements it wrote.
   std::uint32_t (*alu_bfloat16)(AluOp, const Bfloat16Row& a, const Bfloat16Row& b, std::uint16_t* out, std::size_t n);
 
+  // The same of rows of one dtype of 8 or 16 bits, whose results are stored as `store` does. `out` may be a or b.
+  void (*alu_narrow)(AluOp, DType, const void* a, const void* b, void* out, std::size_t n);
+
   // Bit operators on elements of `width_bits` (8, 16, 32), zero-extended in 32 bits.
   void (*bits_vv)(AluOp, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
                   std::size_t n);
@@ -81,6 +87,9 @@ struct Kernels {
   // out[i] = fn(x[i] * scale + bias): the product rounded, then the sum rounded, then fn.
   std::uint32_t (*scaled_activation)(ActFn, const float* x, float scale, float bias, float param, float* out,
                                      std::size_t n);
+
+  // Whether low <= x[i] * scale + bias <= high, or the same of its magnitude, for all of them. NaN does not.
+  bool (*stays_within)(float low, float high, bool magnitude, const float* x, float scale, float bias, std::size_t n);
 
   // acc[r] = fold of op over x[r][0..n) in ascending order starting from acc[r]; rows lie row_stride floats
   // apart. The order is part of the definition for add, subtract and multiply.

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 #include <vector>
 
+#include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/sim/operand.h"
 
 namespace kiln::sim {
@@ -47,32 +50,61 @@ void for_indexed_rows(const isa::Tile& t, std::int64_t begin, Fn&& fn) {
   }
 }
 
+// The bytes of a tile without indices: dimensions in bytes, the longest steps first, those that go on where the next
+// one ends as one, and what is repeated only once. The last one has steps of 1. Moves `begin` from the first element to
+// the first byte. Returns how many.
+inline int byte_dims(const isa::Tile& t, std::int64_t& begin, isa::Dim* merged) {
+  constexpr int kMost = isa::kMaxOperandRank + 2;
+  isa::Dim dims[kMost];
+  int rank = 0;
+  const std::int64_t size = t.element_bytes();
+  const auto add = [&](std::int64_t step, std::int64_t count) {
+    if (step == 0 || count == 1) return;
+    if (step < 0) begin += step * (count - 1);
+    dims[rank++] = {std::abs(step), count};
+  };
+  add(t.row_bytes, t.rows);
+  for (int d = 0; d < t.free_rank; ++d) add(t.free[d].stride * size, t.free[d].count);
+  for (int i = 1; i < rank; ++i) {  // few, and mostly in order
+    for (int j = i; j > 0 && dims[j].stride > dims[j - 1].stride; --j) std::swap(dims[j], dims[j - 1]);
+  }
+  dims[rank++] = {1, size};
+  const int n = isa::merge_dims(dims, rank, merged);
+  if (n == 0) merged[0] = {1, 1};
+  return std::max(n, 1);
+}
+
 // Calls fn(first byte, bytes, step in bytes, count) for groups of equally spaced ranges of bytes that an operand is
 // made of, in any order: as few as can be told from its shape.
 template <class Fn>
 void for_patches(const Operand& o, Fn&& fn) {
   const isa::Tile& t = o.tile;
   const std::int64_t size = t.element_bytes();
-  const std::int64_t begin = t.data - o.storage->data;
-  if (t.row_is_contiguous() && !t.row_offset && t.rows > 1) {
-    fn(begin, t.free_size * size, t.row_bytes, t.rows);
-    return;
-  }
-  if (t.free_rank == 2 && t.free[1].stride == 1 && !t.row_offset && !t.column) {  // blocks of each row
-    const auto [stride, blocks] = t.free[0];
-    const bool rows_go_on = t.row_bytes == stride * size * blocks;
-    for (std::int64_t row = 0; row < (rows_go_on ? 1 : t.rows); ++row)
-      fn(begin + row * t.row_bytes, t.free[1].count * size, stride * size, rows_go_on ? t.rows * blocks : blocks);
-    return;
-  }
+  std::int64_t begin = t.data - o.storage->data;
   if (t.row_is_contiguous() && t.row_offset && t.free_size > 0) {
     for_indexed_rows(t, begin,
                      [&](std::int64_t first, std::int64_t bytes) { fn(first, bytes, bytes, std::int64_t{1}); });
     return;
   }
-  for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {
-    step == size ? fn(byte, n * size, n * size, std::int64_t{1}) : fn(byte, size, step, n);
-  });
+  if (t.row_offset || t.column) {
+    for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {
+      step == size ? fn(byte, n * size, n * size, std::int64_t{1}) : fn(byte, size, step, n);
+    });
+    return;
+  }
+  isa::Dim dims[isa::kMaxOperandRank + 2];
+  const int rank = byte_dims(t, begin, dims);
+  const isa::Dim bytes = dims[rank - 1], next = rank > 1 ? dims[rank - 2] : isa::Dim{bytes.count, 1};
+  std::int64_t index[isa::kMaxOperandRank + 2] = {};
+  for (int d = 0; d >= 0;) {
+    fn(begin, bytes.count, next.stride, next.count);
+    for (d = rank - 3; d >= 0; --d) {
+      begin += dims[d].stride;
+      if (++index[d] < dims[d].count) break;
+      begin -= dims[d].stride * dims[d].count;
+      index[d] = 0;
+    }
+  }
 }
 
 // Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the

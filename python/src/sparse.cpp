@@ -6,8 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <tuple>
-
+#include "kernels/sparse/sparse_rules.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -21,33 +20,59 @@ T* at(Address a) {
   return reinterpret_cast<T*>(a);  // NOLINT: of an array that Python holds
 }
 
-// A matrix crosses as a tuple: (rows, columns, row_start, column, values), or with the block size for blocks.
-using CsrOfPython = std::tuple<Int, Int, Address, Address, Address>;
-using BsrOfPython = std::tuple<Int, Int, Int, Address, Address, Address>;
-
-CsrOfPython csr_tuple(const nb::tuple& t) {
-  return {nb::cast<Int>(t[0]), nb::cast<Int>(t[1]), nb::cast<Address>(t[2]), nb::cast<Address>(t[3]),
-          nb::cast<Address>(t[4])};
+// Starts may have been written since the matrix was made: nothing is read beyond what Python holds.
+template <class Matrix>
+Matrix holding(const Matrix& matrix, const nb::handle& held) {
+  const Int count = nb::cast<Int>(held);
+  if (matrix.count() != count)
+    raise(kernels::sparse_rules::kTable, kernels::sparse_rules::kIndex,
+          {.found = fmt::format("starts that end at {} for {} elements", matrix.count(), count)});
+  return matrix;
 }
 
+// A matrix crosses as a tuple: (rows, columns, row_start, column, values, count), for blocks with their size.
 template <class T>
-Csr<T> csr(const nb::tuple& given) {
-  const auto [rows, columns, start, column, values] = csr_tuple(given);
-  return {rows, columns, at<const Int>(start), at<const Int>(column), at<const T>(values)};
+Csr<T> csr(const nb::tuple& t) {
+  return holding(Csr<T>{nb::cast<Int>(t[0]), nb::cast<Int>(t[1]), at<const Int>(nb::cast<Address>(t[2])),
+                        at<const Int>(nb::cast<Address>(t[3])), at<const T>(nb::cast<Address>(t[4]))},
+                 t[5]);
 }
 
 template <class T>
 Bsr<T> bsr(const nb::tuple& t) {
-  return {nb::cast<Int>(t[0]),
-          nb::cast<Int>(t[1]),
-          nb::cast<Int>(t[2]),
-          at<const Int>(nb::cast<Address>(t[3])),
-          at<const Int>(nb::cast<Address>(t[4])),
-          at<const T>(nb::cast<Address>(t[5]))};
+  return holding(
+      Bsr<T>{nb::cast<Int>(t[0]), nb::cast<Int>(t[1]), nb::cast<Int>(t[2]), at<const Int>(nb::cast<Address>(t[3])),
+             at<const Int>(nb::cast<Address>(t[4])), at<const T>(nb::cast<Address>(t[5]))},
+      t[6]);
 }
+
+// The memory of an array without gaps, asked for once: its address by way of Python takes as long as a small product.
+class ArrayMemory {
+ public:
+  ArrayMemory(const nb::handle& array, int flags) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, flags) != 0) throw nb::python_error();
+  }
+  ~ArrayMemory() { PyBuffer_Release(&view_); }
+  ArrayMemory(const ArrayMemory&) = delete;
+  ArrayMemory& operator=(const ArrayMemory&) = delete;
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(view_.buf);
+  }
+
+ private:
+  Py_buffer view_{};
+};
 
 template <class T>
 void bind_products(nb::module_& m, const std::string& l) {
+  // c = a b, of arrays whose shapes the caller has looked at.
+  m.def((l + "plain_spmm").c_str(), [](const nb::tuple& a, Int n, const nb::handle& b, const nb::handle& c) {
+    const Csr<T> matrix = csr<T>(a);
+    const ArrayMemory from(b, PyBUF_SIMPLE), to(c, PyBUF_WRITABLE);
+    nb::gil_scoped_release released;
+    spmm<T>(matrix, n, T(1), from.data<const T>(), T(0), to.data<T>());
+  });
   m.def((l + "spmm").c_str(), [](const nb::tuple& a, Int n, T alpha, Address b, T beta, Address c) {
     const Csr<T> matrix = csr<T>(a);
     nb::gil_scoped_release released;

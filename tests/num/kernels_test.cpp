@@ -394,6 +394,76 @@ TEST_P(FastKernels, Largest) {
       }
 }
 
+// The middle between two floats, both exactly and by a little, and what has no logarithm.
+TEST_P(FastKernels, Powers) {
+  std::vector<float> x = rng.floats(4000), y = rng.tame_floats(4000);
+  for (std::size_t i = 0; i < 4000; i += 2) {
+    const float tame = rng.tame_floats(1)[0];
+    const float bases[] = {4097.0f, 1.0f + 0x1p-12f, -3.0f, 0.0f, -0.0f, 1.0f, 0x1p-149f, 0x1p-127f, INFINITY, NAN};
+    const float exponents[] = {2.0f, 3.0f, 0.5f, -1.0f, 0.0f, -0.0f, 7.0f, 0x1p30f, INFINITY, -INFINITY, NAN, 1.5f};
+    x[i] = rng.below(3) ? tame : bases[rng.below(10)];
+    y[i] = rng.below(3) ? y[i] : exponents[rng.below(12)];
+  }
+  for (std::size_t n : {std::size_t{4000}, std::size_t{4}, std::size_t{15}, std::size_t{17}}) {
+    std::vector<float> a(n), b(n);
+    plain.alu_vv(AluOp::power, x.data(), y.data(), a.data(), n);
+    fast.alu_vv(AluOp::power, x.data(), y.data(), b.data(), n);
+    ASSERT_TRUE(same(a, b)) << n;
+    for (const float number : {2.0f, 3.0f, -0.5f, 0.0f}) {
+      plain.alu_vs(AluOp::power, x.data(), number, a.data(), n);
+      fast.alu_vs(AluOp::power, x.data(), number, b.data(), n);
+      ASSERT_TRUE(same(a, b)) << "to the power " << number;
+      plain.alu_sv(AluOp::power, number, y.data(), a.data(), n);
+      fast.alu_sv(AluOp::power, number, y.data(), b.data(), n);
+      ASSERT_TRUE(same(a, b)) << number << " to the power";
+    }
+  }
+}
+
+// Where one element differs from what is asked of all of them.
+TEST_P(FastKernels, StaysWithin) {
+  for (std::size_t n : lengths())
+    for (bool magnitude : {false, true})
+      for (const float wrong : {1.0f, 0.24f, 4.1f, -1.0f, NAN, INFINITY}) {
+        std::vector<float> x(n, 1.0f);
+        if (n) x[rng.below(static_cast<std::uint32_t>(n))] = wrong;
+        const auto ask = [&](const Kernels& k) {
+          return k.stays_within(1.5f, 4.5f, magnitude, x.data(), 2.0f, 0.5f, n);
+        };
+        const float scaled = wrong * 2.0f + 0.5f, value = magnitude ? std::abs(scaled) : scaled;
+        const bool wanted = n == 0 || (value >= 1.5f && value <= 4.5f);
+        ASSERT_EQ(ask(plain), wanted) << n << " with " << wrong;
+        ASSERT_EQ(ask(fast), wanted) << n << " with " << wrong;
+      }
+}
+
+TEST_P(FastKernels, Convert) {
+  for (DType from : single_dtypes())
+    for (DType to : single_dtypes())
+      for (std::size_t n : {0, 1, 15, 16, 33, 1031}) {
+        const auto src = rng.bytes(n * size_bytes(from) + 1);
+        std::vector<std::uint8_t> a(n * size_bytes(to) + 1), b(a.size());
+        plain.convert(from, src.data() + 1, to, n, a.data() + 1);
+        fast.convert(from, src.data() + 1, to, n, b.data() + 1);
+        ASSERT_EQ(a, b) << name(from) << " to " << name(to) << ", " << n;
+      }
+}
+
+TEST_P(FastKernels, NarrowArithmetic) {
+  for (DType t : {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::float16, DType::float8_e4m3})
+    for (AluOp op : ops(is_float_op))
+      for (std::size_t n : {0, 1, 15, 33, 64, 1031}) {
+        const auto x = rng.bytes(n * size_bytes(t) + 1), y = rng.bytes(x.size());
+        std::vector<std::uint8_t> a(x.size()), b = y;  // the fast one writes over an operand
+        plain.alu_narrow(op, t, x.data() + 1, y.data() + 1, a.data() + 1, n);
+        fast.alu_narrow(op, t, x.data() + 1, b.data() + 1, b.data() + 1, n);
+        std::vector<float> wanted(n), got(n);
+        plain.load(t, a.data() + 1, 1, n, wanted.data());
+        plain.load(t, b.data() + 1, 1, n, got.data());
+        ASSERT_TRUE(same(wanted, got)) << name(op) << " of " << name(t) << ", " << n;
+      }
+}
+
 TEST_P(FastKernels, RefuseOperatorsOfAnotherKind) {
   float f[4] = {};
   std::uint32_t w[4] = {};

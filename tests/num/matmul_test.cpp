@@ -197,7 +197,7 @@ FewPlaces random_places(Random& random, std::vector<float>& array, std::size_t r
                         Values values) {
   for (float& x : array) x = between(random, 0, 1) ? 0.0f : -0.0f;
   std::vector<std::int64_t> places;
-  for (std::size_t i = 0; i < rows * columns / 50; ++i) {
+  for (std::size_t i = rows * columns / between(random, 3, 50); i > 0; --i) {
     places.push_back(static_cast<std::int64_t>(between(random, 0, array.size() - 1)));
     array[places.back()] = between(random, 0, 9) ? random_value(random, values) : 0.0f;
     if (values == Values::tiny) array[places.back()] *= 0x1p-30f;

@@ -78,6 +78,79 @@ def test_mx_of_numbers_that_have_no_scale():
     assert (elements[2, :32] == 0).all() and np.isfinite(elements[3].astype(np.float32)).all()
 
 
+def to_integers(x, scale, low, high, dtype):
+    return np.clip(np.rint(x.astype(np.float32) / scale), low, high).astype(dtype)
+
+
+def near_halves(rows, columns, rng):
+    """Numbers and a scale for each row: quotients lie on halves and integers, or a few bits beside them."""
+    scale = rng.uniform(1e-3, 30, (rows, 1)).astype(np.float32) * np.float32(2.0) ** rng.integers(-40, 40, (rows, 1))
+    scale[::7] = 2.0 ** rng.integers(-20, 20, scale[::7].shape)
+    quotient = rng.integers(-600, 601, (rows, columns)) / 2
+    x = (quotient * scale.astype(np.float64)).astype(np.float32)
+    steps = rng.integers(-3, 4, x.shape).astype(np.int32)
+    return (x.view(np.int32) + np.where(x == 0, 0, steps)).view(np.float32), scale.astype(np.float32)
+
+
+BOUNDS = [(-127, 127, np.int8), (0, 255, np.uint8), (-8, 7, np.int8), (-1000, 1000, np.int16), (-1000, 1000, np.int32),
+          (-500, 500, np.float32), (-30000, 30000, np.int16), (-127, 127, BF16)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("low, high, dtype", BOUNDS)
+@pytest.mark.parametrize("per_row", [True, False])
+def test_quotients_near_halves(low, high, dtype, per_row, target):
+    """Rounded as NumPy rounds what it divides, also where the last bit of the quotient decides."""
+    print("KILN_SEED", SEED)
+    rng = np.random.default_rng(SEED)
+    x, scale = near_halves(137, 301, rng)
+    if not per_row:
+        scale = np.ascontiguousarray(np.broadcast_to(scale, x.shape))
+    got = kiln.jit(lambda x, s: to_integers(x, s, low, high, dtype), target=target)(x, scale)
+    np.testing.assert_array_equal(got, to_integers(x, scale, low, high, dtype))
+    swapped = kiln.jit(lambda x, s: np.maximum(np.minimum(np.rint(x / s), high), low).astype(dtype), target=target)
+    np.testing.assert_array_equal(swapped(x, scale), got)
+    if np.dtype(dtype).itemsize == 1:  # without limits, where there is no need of them
+        inside = np.where(np.abs(x / scale) < 127, x, 0)
+        unlimited = kiln.jit(lambda x, s: np.rint(x / s).astype(dtype), target=target)
+        inside = np.abs(inside) if dtype == np.uint8 else inside
+        np.testing.assert_array_equal(unlimited(inside, scale), np.rint(inside / scale).astype(dtype))
+        one_limit = kiln.jit(lambda x, s: np.minimum(np.rint(x / s), 3).astype(dtype), target=target)
+        np.testing.assert_array_equal(one_limit(inside, scale), np.minimum(np.rint(inside / scale), 3).astype(dtype))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_quotients_that_are_no_numbers(target):
+    """Where the divisor or what is divided is zero or infinite: limits, and what is no number, as NumPy has them."""
+    numbers = np.float32([np.inf, -np.inf, 0, -0.0, 1, -1, 3e38, -3e38, 1e-30, np.nan])
+    x, scale = np.tile(np.repeat(numbers, 20), (len(numbers), 1)), numbers[:, None]
+
+    def limited(x, scale):
+        return np.clip(np.rint(x / scale), -127, 127)
+
+    with np.errstate(all="ignore"):
+        want = limited(x, scale)
+    np.testing.assert_array_equal(kiln.jit(limited, target=target)(x, scale), want)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, BF16])
+def test_quantising_takes_few_passes(dtype):
+    """The quotient is made right in seven, and nothing goes through HBM."""
+    def by_rows(x):
+        x = x.astype(np.float32)
+        scale = np.abs(x).max(-1, keepdims=True) / 127
+        return to_integers(x, scale, -127, 127, np.int8), scale
+
+    def by_number(x):
+        return np.clip(np.rint(x * 12.5), -128, 127).astype(np.int8)
+
+    name = np.dtype(dtype).name
+    assert kiln.jit(by_rows).lower(f"{name}[1024,2048]").report()["instructions_static"] <= 22
+    wide = kiln.jit(by_rows).lower(f"{name}[300,16384]").report()
+    assert wide["bytes_moved"] <= 1.1 * wide["bytes_compulsory"]
+    assert kiln.jit(by_number).lower(f"{name}[1024,2048]").report()["instructions_static"] <= 5
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("m, k, n", [(1, 32, 1), (5, 70, 33), (130, 257, 600), (129, 1100, 31)])
 def test_mx_products(target, m, k, n, tmp_path):

@@ -21,13 +21,17 @@ DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "int32": np.int
 
 def layout(rng, rows, a, b, may_repeat):
     """A tile's width, how a kernel sees rows of (a, b) in it, and how NumPy does."""
-    kind = rng.choice(["dense", "steps", "permuted", "gaps"] + ["repeated"] * may_repeat)
+    kind = rng.choice(["dense", "steps", "permuted", "halves", "gaps"] + ["repeated", "each"] * may_repeat)
     if kind == "dense":
         return a * b, [[a * b, rows], [b, a], [1, b]]
     if kind == "steps":
         return 2 * a * b, [[2 * a * b, rows], [2 * b, a], [2, b]]
     if kind == "permuted":
         return a * b, [[a * b, rows], [1, a], [a, b]]
+    if kind == "halves" and a % 2 == 0:
+        return a * b, [[a * b, rows], [b, 2], [2 * b, a // 2], [1, b]]
+    if kind == "each":
+        return a, [[a, rows], [1, a], [0, b]]
     if kind == "repeated":
         return b, [[b, rows], [0, a], [1, b]]
     return a * (b + 3), [[a * (b + 3), rows], [b + 3, a], [1, b]]
@@ -87,7 +91,7 @@ def one(rng):
     operation = rng.choice(list(OPERATIONS))
     dtype = str(rng.choice(["int32", "uint8"] if operation == "and" else list(DTYPES)))
     result = dtype if operation in ("and", "add_on_gpsimd") else str(rng.choice(list(DTYPES)))
-    rows, a, b = int(rng.choice([1, 7, 128])), int(rng.choice([1, 2, 5, 33])), int(rng.choice([1, 3, 16, 70]))
+    rows, a, b = int(rng.choice([1, 7, 128])), int(rng.choice([1, 2, 5, 8, 33, 34])), int(rng.choice([1, 3, 16, 70]))
     layouts = [layout(rng, rows, a, b, may_repeat) for may_repeat in (1, 1, 0)]
     x, y = (values(rng, (rows, width), dtype) for width, _ in layouts[:2])
     before = values(rng, (rows, layouts[2][0]), result)
@@ -99,7 +103,8 @@ def one(rng):
     plain = [[a * b, rows], [1, a * b]]
     want = before.copy()
     flat = kernel_of(operation, result, [plain] * 3)(dense[0], dense[1], column, dense[2])
-    seen(want, layouts[2][1])[...] = flat.reshape(rows, a, b)
+    view = seen(want, layouts[2][1])
+    view[...] = flat.reshape(view.shape)
     assert got.tobytes() == want.tobytes(), note
 
 

@@ -292,6 +292,65 @@ def test_errors_have_the_line(text, code, line, tmp_path):
     assert done.returncode in (1, 2) and f"[{code}]" in done.stderr and f"{path}:{line}" in done.stderr
 
 
-def test_unknown_pass():
-    done = kiln_command("opt", "-", "--passes", "nothing", input=SOFTMAX)
-    assert done.returncode == 2 and "canonicalize, running-sums, first-of-sorts, expand, odd-lengths" in done.stderr
+@pytest.mark.parametrize("option", ["--passes", "--print-after", "--time-after"])
+def test_unknown_pass(option):
+    done = kiln_command("opt", "-", option, "canonicalize,nothing", input=SOFTMAX)
+    assert done.returncode == 2 and not done.stdout
+    assert f"{option}: there is no pass `nothing`" in done.stderr
+    assert "canonicalize, running-sums, first-of-sorts, expand, odd-lengths" in done.stderr
+    done = kiln_command("opt", "-", option, "decompos", input=SOFTMAX)
+    assert done.returncode == 2 and "did you mean `decompose`?" in done.stderr
+
+
+def stage_rows(*options):
+    done = kiln_command("opt", "-", "--time-after", *options, input=SOFTMAX)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["after", "ops", "predicted", "us", "processor", "ms"]
+    return {line.split()[0]: line.split()[1:] for line in lines[1:]}
+
+
+def test_time_after(tmp_path):
+    """The last stages are what `kiln compile` makes; before them every op goes through HBM, which takes longer."""
+    rows = stage_rows("all")
+    passes = kiln_command("opt", "-", "--passes", "nothing", input=SOFTMAX).stderr.split("passes are ")[1].split()
+    assert list(rows) == [name.rstrip(",") for name in passes if name.rstrip(",") in rows] and len(rows) == 13
+    path = tmp_path / "softmax.kt"
+    path.write_text(SOFTMAX)
+    for stage, level in (("instructions", 1), ("candidates", 2)):
+        report = kiln_command("compile", path, "-O", level, "--report").stdout
+        assert f"predicted {rows[stage][-2]} us" in report
+        after = kiln_command("opt", path, "--print-after", stage).stdout
+        assert after == f"# after {stage}\n{kiln_command('compile', path, '-O', level).stdout}\n"
+    assert float(rows["recompute"][1]) > 1.5 * float(rows["instructions"][0]) >= float(rows["candidates"][0])
+    assert stage_rows("decompose", "--target", "trn1")["decompose"][1] != rows["decompose"][1]
+
+
+def test_ops_are_listed():
+    lines = kiln_command("opt", "--ops").stdout.splitlines()
+    table = (SOURCE / "kiln" / "tensor" / "ir" / "ops.def").read_text()
+    names = re.findall(r"^KILN_(?:UNARY|BINARY|OP)\((\w+),", table, re.M)
+    assert [line.split("(")[0] for line in lines[::2]] == names
+    assert "slice(x, starts=ints, sizes=ints, steps=ints)" in lines
+    done = kiln_command("opt")
+    assert done.returncode == 2 and "needs a FILE" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("y = expp(x)", ["`expp` is no op", "did you mean `exp`?", "kiln opt --ops"]),
+        ("y = softmax(x)", ["`softmax` is no op", "softmax and norms are written with these"]),
+        ("y = sum(x, axis=[0], keepdims=true)", ["no attribute `axis`", "axes, keepdims", "did you mean `axes`?"]),
+        ("y = exp(x, axis=0)", ["no attribute `axis`", "allowed: no attributes"]),
+        ("y = sum(x, axes=[0])", ["needs the attribute `keepdims`", "sum(x, axes=ints, keepdims=bool)"]),
+        ("y = exp(long_nam)", ["`long_nam` is no value yet", "did you mean `long_name`?"]),
+        ("y: float64[4] = exp(x)", ["`float64` is no dtype", "did you mean `float32`?", "float32, tfloat32"]),
+    ],
+)
+def test_unknown_names(line, words):
+    text = f'kt 1\nprogram "p"\nx: float32[4, 8] = input(name="x")\nlong_name = exp(x)\n{line}\noutput "y" = y\n'
+    done = kiln_command("opt", "-", input=text)
+    assert done.returncode == 1 and "tensor.R18" in done.stderr
+    for word in words:
+        assert word in done.stderr

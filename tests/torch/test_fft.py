@@ -156,6 +156,18 @@ def test_f4_products_of_any_size(word, m, k, n):
     assert fft.last_call().backend == ("native" if word == "pytorch" else "simulator")
 
 
+@pytest.mark.parametrize("m, k, n", [(0, 2, 3), (2, 0, 3), (2, 3, 0), (0, 0, 0)])
+def test_products_of_no_numbers(word, m, k, n):
+    a, b = pair(m, k), pair(k, n)
+    want = a.to_torch_complex() @ b.to_torch_complex()
+    weight = b.transpose(0, 1)
+    found = [nki.complex_gemm(a, b), a @ b, nki.complex_linear(a, weight.real, weight.imag)]
+    for z in (*found, nki.complex_linear(pair(4, m, k), weight.real, weight.imag)[0], (pair(4, m, k) @ b)[0],
+              (pair(4, m, k) @ pair(4, k, n))[0]):
+        assert z.shape == want.shape and not z.real.any()
+    assert (pair(0, 2, 3) @ pair(0, 3, 4)).shape == (0, 2, 4)
+
+
 def test_masks_and_products(word):
     for shape in ((64, 32), (251, 7), (3, 1, 5)):
         m, s = pair(*shape), pair(*shape)
@@ -335,3 +347,52 @@ def test_mod_relu_of_float64_on_a_device(rows, features):
     with blas._backend.scope("simulator"):
         layer(x).real.sum().backward()
     assert layer.bias.grad.isfinite().all()
+
+
+def test_results_are_written_where_the_caller_says(word):
+    """`out` was left as it was."""
+    x = torch.randn(3, 8, dtype=torch.complex64)
+    out, of_parts, real = torch.empty_like(x), pair(3, 8), torch.empty(3, 14)
+    assert fft.fft(x, out=out) is out
+    close(out, torch.fft.fft(x))
+    assert fft.ifft(x, dim=0, out=of_parts) is of_parts
+    close(of_parts, torch.fft.ifft(x, dim=0))
+    assert fft.irfftn(x, dim=(0, 1), out=real) is real
+    close(real, torch.fft.irfftn(x, dim=(0, 1)))
+    for wrong, error in ((torch.empty(3, 8), TypeError), (torch.empty(3, 9), ValueError), (5, TypeError)):
+        with pytest.raises(error, match="^out: "):
+            fft.fft(x, out=wrong)
+    with pytest.raises(ValueError, match="^out: what is written there has no gradient"):
+        fft.fft(x.requires_grad_(), out=out)
+
+
+def test_axes_of_tensors_do_not_repeat_and_last_lengths_are_filled_in(word):
+    x = torch.randn(4, 5, dtype=torch.complex64)
+    with pytest.raises(ValueError, match="^dim: axes repeat"):
+        fft.fftn(x, dim=(0, 0))
+    close(fft.irfftn(x, (3, -1)), torch.fft.irfftn(x, (3, -1)), 4e-6)
+
+
+@pytest.mark.parametrize("n_fft, hop, win", [(16, None, None), (15, 7, 9), (100, 50, 1), (16, 1, 16), (1, 1, None)])
+def test_short_time_transforms_of_many_arguments_are_torchs(word, n_fft, hop, win):
+    for shape, dtype in (((101,), torch.float32), ((2, 64), torch.float64), ((2, 64), torch.complex64)):
+        x = torch.randn(*shape, dtype=dtype)
+        window = torch.hamming_window(win or n_fft, dtype=x.real.dtype)
+        for center in (True, False):
+            for mode in ("reflect", "constant", "replicate", "circular") if center else ("reflect",):
+                for normalized in (False, True):
+                    for onesided in (None, False):
+                        if x.shape[-1] < n_fft and not center:
+                            continue
+                        given = {"center": center, "normalized": normalized, "onesided": onesided}
+                        want = torch.stft(x, n_fft, hop, win, window, pad_mode=mode, return_complex=True, **given)
+                        got = fft.stft(x, n_fft, hop, win, window, pad_mode=mode, **given)
+                        close(got, want)
+                        if win and win < (hop or n_fft // 4):
+                            continue  # torch refuses these
+                        given |= {"length": x.shape[-1] if center else None, "return_complex": dtype.is_complex}
+                        try:
+                            back = torch.istft(want, n_fft, hop, win, window, **given)
+                        except RuntimeError:
+                            continue  # windows that leave gaps, and no samples at all
+                        close(fft.istft(want, n_fft, hop, win, window, **given), back, 1e-5)

@@ -57,31 +57,41 @@ class NativeHead {
     }
   }
 
-  void backward(const T* out, const T* minus_lse, const T* dout, T* dq, T* dk, T* dv) const {
+  // What a row sends to all scores, Σ dout out, is taken as Σ weight dweight of the same numbers that it is subtracted
+  // from: a row with one key has gradients of 0, not of what rounding leaves.
+  void backward(const T* minus_lse, const T* dout, T* dq, T* dk, T* dv) const {
     std::fill(dq, dq + p_.rows * c_.head, T(0));
     std::fill(dk, dk + p_.columns * c_.head, T(0));
     std::fill(dv, dv + p_.columns * c_.head, T(0));
     const T scale = static_cast<T>(c_.scale);
-    std::vector<T> p(kTile * kTile), ds(kTile * kTile);
+    std::vector<T> p, ds, d(kTile);
     for (Int row = 0; row < p_.tile_rows(); ++row) {
-      const Int m = p_.height(row), h = c_.head;
-      for (Int e = p_.row_start[row]; e < p_.row_start[row + 1]; ++e) {
-        const Int column = p_.column[e], n = p_.width(column);
-        scores(row, e, p.data(), kTile);
-        native_gemm<T>(false, true, m, n, h, 1, at(dout, row), h, at(v_, column), h, 0, ds.data(), kTile);
+      const Int m = p_.height(row), h = c_.head, first = p_.row_start[row], count = p_.row_start[row + 1] - first;
+      p.resize(count * kTile * kTile), ds.resize(count * kTile * kTile);
+      std::fill(d.begin(), d.end(), T(0));
+      for (Int i = 0; i < count; ++i) {
+        const Int column = p_.column[first + i], n = p_.width(column);
+        T *weights = p.data() + i * kTile * kTile, *dweights = ds.data() + i * kTile * kTile;
+        scores(row, first + i, weights, kTile);
+        native_gemm<T>(false, true, m, n, h, 1, at(dout, row), h, at(v_, column), h, 0, dweights, kTile);
         for (Int r = 0; r < m; ++r) {
-          const Int i = row * kTile + r;
-          T d = 0;
-          for (Int j = 0; j < h; ++j) d += dout[i * h + j] * out[i * h + j];
           for (Int j = 0; j < n; ++j) {
-            T& weight = p[r * kTile + j];
-            weight = std::exp(weight + minus_lse[i]);
-            ds[r * kTile + j] = weight * (ds[r * kTile + j] - d);
+            T& weight = weights[r * kTile + j];
+            weight = std::exp(weight + minus_lse[row * kTile + r]);
+            d[r] += weight * dweights[r * kTile + j];
           }
         }
-        native_gemm<T>(true, false, n, h, m, 1, p.data(), kTile, at(dout, row), h, 1, dv + column * kTile * h, h);
-        native_gemm<T>(true, false, n, h, m, scale, ds.data(), kTile, at(q_, row), h, 1, dk + column * kTile * h, h);
-        native_gemm<T>(false, false, m, h, n, scale, ds.data(), kTile, at(k_, column), h, 1, dq + row * kTile * h, h);
+      }
+      for (Int i = 0; i < count; ++i) {
+        const Int column = p_.column[first + i], n = p_.width(column);
+        const T* weights = p.data() + i * kTile * kTile;
+        T* dscores = ds.data() + i * kTile * kTile;
+        for (Int r = 0; r < m; ++r) {
+          for (Int j = r * kTile; j < r * kTile + n; ++j) dscores[j] = weights[j] * (dscores[j] - d[r]);
+        }
+        native_gemm<T>(true, false, n, h, m, 1, weights, kTile, at(dout, row), h, 1, dv + column * kTile * h, h);
+        native_gemm<T>(true, false, n, h, m, scale, dscores, kTile, at(q_, row), h, 1, dk + column * kTile * h, h);
+        native_gemm<T>(false, false, m, h, n, scale, dscores, kTile, at(k_, column), h, 1, dq + row * kTile * h, h);
       }
     }
   }
@@ -139,14 +149,14 @@ void native_forward(const AttentionConfig& c, const float* masks, const void* q,
 
 template <class T>
 void native_backward(const AttentionConfig& c, const float* masks, const void* q, const void* k, const void* v,
-                     const void* out, const void* minus_lse, const void* dout, void* dq, void* dk, void* dv) {
+                     const void* minus_lse, const void* dout, void* dq, void* dk, void* dv) {
   const Int queries = c.pattern.rows * c.head, keys = c.pattern.columns * c.head;
   const auto in = [](const void* p, Int offset) { return static_cast<const T*>(p) + offset; };
   const auto to = [](void* p, Int offset) { return static_cast<T*>(p) + offset; };
   for (Int h = 0; h < c.heads; ++h)
     NativeHead<T>(c, masks, in(q, h * queries), in(k, h * keys), in(v, h * keys))
-        .backward(in(out, h * queries), in(minus_lse, h * c.pattern.rows), in(dout, h * queries), to(dq, h * queries),
-                  to(dk, h * keys), to(dv, h * keys));
+        .backward(in(minus_lse, h * c.pattern.rows), in(dout, h * queries), to(dq, h * queries), to(dk, h * keys),
+                  to(dv, h * keys));
 }
 
 backend::Call attention_call(const char* operation, const AttentionConfig& c, Elements elements,
@@ -208,8 +218,8 @@ void attention_backward(const Attention& a, Elements elements, const void* q, co
   const AttentionConfig c = config_of(a, elements, false);
   const auto native = [&] {
     require_native(elements);
-    (elements == Elements::float64 ? native_backward<double> : native_backward<float>)(c, a.masks, q, k, v, out,
-                                                                                       minus_lse, dout, dq, dk, dv);
+    (elements == Elements::float64 ? native_backward<double> : native_backward<float>)(c, a.masks, q, k, v, minus_lse,
+                                                                                       dout, dq, dk, dv);
   };
   backend::dispatch(
       attention_call("attention_backward", c, elements, &kernels::attention_backward), native, [&](const auto& run) {

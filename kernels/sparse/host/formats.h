@@ -1,5 +1,5 @@
 // Sparse matrices that own their memory, and their conversions. Each goes through triplets or rows, never through a
-// dense matrix; places that are given twice are added up.
+// dense matrix; places that are given twice are added up. What is no matrix throws an Error (sparse.R4, sparse.R5).
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,21 @@ struct BsrMatrix {
   Bsr<T> view() const { return {rows, columns, block, row_start.data(), column.data(), blocks.data()}; }
 };
 
+void require_triplets(Int rows, Int columns, const std::vector<Int>& row, const std::vector<Int>& column,
+                      std::size_t values);
+// By rows or columns, the `groups`, of elements or of blocks.
+void require_groups(Int groups, Int size, const std::vector<Int>& start, const std::vector<Int>& index,
+                    std::size_t values, Int block = 1);
+void require_ell(Int rows, Int columns, Int width, const std::vector<Int>& column, std::size_t values);
+
+template <class T>
+void require_rows(const CsrMatrix<T>& a) {
+  require_groups(a.rows, a.columns, a.row_start, a.column, a.values.size());
+}
+
 template <class T>
 CsrMatrix<T> to_csr(const CooMatrix<T>& a) {
+  require_triplets(a.rows, a.columns, a.row, a.column, a.values.size());
   std::vector<std::size_t> order(a.values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto place = [&](std::size_t e) { return std::pair(a.row[e], a.column[e]); };
@@ -70,6 +83,7 @@ CsrMatrix<T> to_csr(const CooMatrix<T>& a) {
 
 template <class T>
 CooMatrix<T> to_coo(const CsrMatrix<T>& a) {
+  require_rows(a);
   CooMatrix<T> coo{a.rows, a.columns, {}, a.column, a.values};
   for (Int r = 0; r < a.rows; ++r) coo.row.insert(coo.row.end(), a.row_start[r + 1] - a.row_start[r], r);
   return coo;
@@ -96,6 +110,7 @@ CsrMatrix<T> to_csr(const CscMatrix<T>& a) {
 
 template <class T>
 EllMatrix<T> to_ell(const CsrMatrix<T>& a) {
+  require_rows(a);
   EllMatrix<T> ell{a.rows, a.columns, 0, {}, {}};
   for (Int r = 0; r < a.rows; ++r) ell.width = std::max(ell.width, a.row_start[r + 1] - a.row_start[r]);
   ell.column.assign(a.rows * ell.width, -1);
@@ -110,6 +125,7 @@ EllMatrix<T> to_ell(const CsrMatrix<T>& a) {
 
 template <class T>
 CsrMatrix<T> to_csr(const EllMatrix<T>& a) {
+  require_ell(a.rows, a.columns, a.width, a.column, a.values.size());
   CooMatrix<T> coo{a.rows, a.columns, {}, {}, {}};
   for (Int i = 0; i < a.rows * a.width; ++i) {
     if (a.column[i] < 0) continue;
@@ -123,6 +139,8 @@ CsrMatrix<T> to_csr(const EllMatrix<T>& a) {
 // The blocks that have an element.
 template <class T>
 BsrMatrix<T> to_bsr(const CsrMatrix<T>& a, Int block = 128) {
+  require_rows(a);
+  require_groups(0, 0, {0}, {}, 0, block);
   BsrMatrix<T> bsr{a.rows, a.columns, block, {0}, {}, {}};
   for (Int first = 0; first < a.rows; first += block) {
     const Int last = std::min(a.rows, first + block);
@@ -145,6 +163,7 @@ BsrMatrix<T> to_bsr(const CsrMatrix<T>& a, Int block = 128) {
 // The elements that are not zero.
 template <class T>
 CsrMatrix<T> to_csr(const BsrMatrix<T>& a) {
+  require_groups(a.rows, a.columns, a.row_start, a.column, a.blocks.size(), a.block);
   CooMatrix<T> coo{a.rows, a.columns, {}, {}, {}};
   for (Int r = 0; r + 1 < static_cast<Int>(a.row_start.size()); ++r) {
     for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {

@@ -64,52 +64,73 @@ void native_spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
   }
 }
 
-// alpha a x of some rows, none of which is shorter than the first. A sum waits for itself, so they take turns; each
-// adds up in its own order.
-template <int kRows, class T>
-void add_rows_to(T (&sums)[kRows], const Csr<T>& a, const std::int32_t* rows, T alpha, const T* x) {
-  const T* value[kRows];
-  const Int* column[kRows];
-  Int length[kRows];
-#pragma GCC unroll 4
-  for (int i = 0; i < kRows; ++i) {
-    const Int first = a.row_start[rows[i]];
-    value[i] = a.values + first, column[i] = a.column + first, length[i] = a.row_start[rows[i] + 1] - first;
-  }
-  const Int common = length[0];
-  for (Int e = 0; e < common; ++e) {
-#pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i) sums[i] += alpha * value[i][e] * x[column[i][e]];
-  }
-#pragma GCC unroll 4
-  for (int i = 1; i < kRows; ++i) {
-    for (Int e = common; e < length[i]; ++e) sums[i] += alpha * value[i][e] * x[column[i][e]];
-  }
-}
+// Rows of y = alpha a x + beta y. An alpha of 1 changes no element, and is left out.
+template <class T, bool kScaled>
+struct RowsOfProduct {
+  const Csr<T>& a;
+  T alpha;
+  const T* x;
+  T beta;
+  const T* y;
+  T* out;
 
-template <int kRows, class T>
-void sum_rows(const Csr<T>& a, const std::int32_t* rows, T alpha, const T* x, T beta, const T* y, T* out) {
-  T sums[kRows];
+  T begin(Int row) const { return beta == T(0) ? T(0) : beta * y[row]; }
+  T product(Int e) const { return (kScaled ? alpha * a.values[e] : a.values[e]) * x[a.column[e]]; }
+
+  // One after the other: of short ones the machine has several under way.
+  void add(Int first, Int last) const {
+    for (Int row = first; row < last; ++row) {
+      T sum = begin(row);
+      for (Int e = a.row_start[row]; e < a.row_start[row + 1]; ++e) sum += product(e);
+      out[row] = sum;
+    }
+  }
+
+  // Long ones of which none is shorter than the first: a sum waits for itself, so they take turns. Each adds up in its
+  // own order.
+  template <int kRows>
+  void add_together(const std::int32_t* rows) const {
+    T sums[kRows];
+    Int at[kRows], length[kRows];
 #pragma GCC unroll 4
-  for (int i = 0; i < kRows; ++i) sums[i] = beta == T(0) ? T(0) : beta * y[rows[i]];
-  add_rows_to(sums, a, rows, alpha, x);
+    for (int i = 0; i < kRows; ++i) {
+      sums[i] = begin(rows[i]);
+      at[i] = a.row_start[rows[i]];
+      length[i] = a.row_start[rows[i] + 1] - at[i];
+    }
+    for (Int e = length[0]; e > 0; --e) {
 #pragma GCC unroll 4
-  for (int i = 0; i < kRows; ++i) out[rows[i]] = sums[i];
-}
+      for (int i = 0; i < kRows; ++i) sums[i] += product(at[i]++);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+      for (Int e = length[i] - length[0]; e > 0; --e) sums[i] += product(at[i]++);
+      out[rows[i]] = sums[i];
+    }
+  }
+
+  void add_long(const std::int32_t* rows, Int count) const {
+    constexpr int kTogether = 4;
+    for (; count >= kTogether; rows += kTogether, count -= kTogether) add_together<kTogether>(rows);
+    for (; count > 0; ++rows, --count) add_together<1>(rows);
+  }
+};
 
 // y = alpha a x + beta y, unless indices are others than those that were kept: then y stays, and the answer is false.
 // They are compared a window of rows before these are multiplied, as long as both are near.
-template <class T>
+template <class T, bool kScaled>
 bool native_spmv(const Csr<T>& a, const Kept& kept, T alpha, const T* x, T beta, T* y) {
-  constexpr int kTogether = 4;
+  constexpr Int kLong = 16;
   thread_local std::vector<T> out;
   out.resize(static_cast<std::size_t>(a.rows));
+  const RowsOfProduct<T, kScaled> rows{a, alpha, x, beta, y, out.data()};
   for (Int first = 0; first < a.rows; first += kWindow) {
     const Int last = std::min(a.rows, first + kWindow), from = a.row_start[first], to = a.row_start[last];
     if (!std::equal(a.column + from, a.column + to, kept.column.data() + from)) return false;
-    const std::int32_t *row = kept.by_length.data() + first, *end = kept.by_length.data() + last;
-    for (; end - row >= kTogether; row += kTogether) sum_rows<kTogether>(a, row, alpha, x, beta, y, out.data());
-    for (; row < end; ++row) sum_rows<1>(a, row, alpha, x, beta, y, out.data());
+    if (to - from < kLong * (last - first))
+      rows.add(first, last);
+    else
+      rows.add_long(kept.by_length.data() + first, last - first);
   }
   std::copy(out.begin(), out.end(), y);
   return true;
@@ -183,7 +204,8 @@ template <class T>
 bool spmv_again(const Csr<T>& a, Int n, T alpha, const T* x, T beta, T* y) {
   if (n != 1 || backend::current("SPARSE") != backend::Backend::native) return false;
   const auto kept = kept_with(a.rows, a.row_start, a.columns);
-  if (!kept || kept->column.empty() || alpha == T(0) || !native_spmv(a, *kept, alpha, x, beta, y)) return false;
+  if (!kept || kept->column.empty() || alpha == T(0)) return false;
+  if (!(alpha == T(1) ? native_spmv<T, false> : native_spmv<T, true>)(a, *kept, alpha, x, beta, y)) return false;
   backend::note_native(
       [of = SpmmProgram(a, n, alpha, beta, false, kept)] { return call_of<T>("spmm", of.key(), of.maker()); });
   return true;

@@ -59,13 +59,15 @@ void check(Check& c) {
 
 void run(Run& r) {
   const bool reverse = r.boolean(reverse_pred);
-  map_and_reduce(r, reduction(r), {&r.tile(on_true), &r.tile(predicate)}, [&](const RowChunk& c) {
+  const auto body = [&](const RowChunk& c) {
     const float otherwise = r.column(on_false, c.row);
     for (std::size_t i = 0; i < c.n; ++i) {
       const float value = c.in[0][i];  // read in any case, so that the loop has no branch
       c.out[i] = (c.in[1][i] != 0) != reverse ? value : otherwise;
     }
-  });
+  };
+  const Walk walk = r.is_tile(on_false) ? Walk::by_row : Walk::by_rows;
+  map_and_reduce(r, reduction(r), {&r.tile(on_true), &r.tile(predicate)}, body, walk);
 }
 
 Cost cost(const CostQuery& q) {

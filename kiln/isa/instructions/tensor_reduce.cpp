@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -80,9 +81,42 @@ std::uint32_t fold_bits(AluOp o, const std::uint32_t* x, std::int64_t n) {
   return std::accumulate(x + 1, x + n, *x, std::bit_xor<>());
 }
 
+// A group of narrow elements as words of 32 bits, whose parts are folded in the end.
+std::uint32_t fold_words(AluOp o, const std::byte* from, std::int64_t words, int width) {
+  constexpr std::int64_t kPiece = 256;
+  std::uint32_t piece[kPiece], all = 0;
+  for (std::int64_t done = 0; done < words; done += kPiece) {
+    const std::int64_t n = std::min(kPiece, words - done);
+    std::memcpy(piece, from + 4 * done, 4 * n);
+    const std::uint32_t pair[] = {fold_bits(o, piece, n), all};
+    all = fold_bits(o, pair, done == 0 ? 1 : 2);
+  }
+  for (int half = 16; half >= width; half /= 2) {
+    const std::uint32_t pair[] = {all, all >> half};
+    all = fold_bits(o, pair, 2);
+  }
+  return all & (0xffffffffu >> (32 - width));
+}
+
+// Rows without gaps, of whole words; false for others.
+bool run_words(const Run& r, std::int64_t size) {
+  const Tile &d = r.tile(dst), &x = r.tile(data);
+  const std::int64_t bytes = size * x.element_bytes();
+  if (x.element_bytes() == 4 || bytes % 4 != 0 || !x.row_is_contiguous() || x.row_offset) return false;
+  std::vector<std::uint32_t> out(d.free_size);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    for (std::size_t g = 0; g < out.size(); ++g)
+      out[g] = fold_words(r.alu(op), x.row(row) + static_cast<std::int64_t>(g) * bytes, bytes / 4,
+                          static_cast<int>(8 * x.element_bytes()));
+    store_row_bits(r, d, row, 0, out.size(), out.data());
+  }
+  return true;
+}
+
 void run_bits(Run& r) {
   const Tile &d = r.tile(dst), &x = r.tile(data);
   const std::int64_t size = group_size(r);
+  if (run_words(r, size)) return;
   std::vector<std::uint32_t> row_bits(x.free_size), out(d.free_size);
   for (std::int64_t row = 0; row < x.rows; ++row) {
     load_row_bits(r, x, row, 0, row_bits.size(), row_bits.data());
@@ -166,9 +200,9 @@ void run_across(Run& r, std::int64_t size) {
   }
 }
 
-// Folds 16 rows of a group at a time, converted piece by piece.
+// Folds 8 rows of a group at a time, converted piece by piece.
 void fold_converted(const Run& r, const Tile& x, std::int64_t group, std::int64_t size, float* acc) {
-  constexpr std::int64_t kRows = 16, kColumns = 256;
+  constexpr std::int64_t kRows = 8, kColumns = 512;
   alignas(64) float block[kRows][kColumns];
   for (std::int64_t row = 0; row < x.rows; row += kRows) {
     const std::int64_t rows = std::min(kRows, x.rows - row);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/bfloat16_walk.h"
@@ -182,9 +183,32 @@ void join_rows(const Run& r, Tile& d, Tile& in) {
   if (d.is_dense() && in.is_dense() && !r.is_tile(operand0) && !r.is_tile(operand1)) flatten(d), flatten(in);
 }
 
+// Narrow elements without gaps and operators that keep to their bits: words of 32 bits, where a number stands as often
+// as it fits. False for others.
+bool run_bit_words(const Run& r, const Tile& d, const Tile& in) {
+  const auto keeps_to_bits = [&](const Step& s) {
+    return !r.is_tile(s.operand) && r.alu(s.op) >= AluOp::invert && r.alu(s.op) <= AluOp::bitwise_xor;
+  };
+  const std::int64_t size = in.element_bytes(), words = d.count() * size / 4;
+  if (size == 4 || d.count() * size % 4 != 0 || !d.is_dense() || !in.is_dense()) return false;
+  if (!std::ranges::all_of(steps(r), keeps_to_bits)) return false;
+  alignas(64) std::uint32_t x[kChunk];
+  for (std::int64_t first = 0; first < words; first += kChunk) {
+    const std::size_t n = std::min<std::size_t>(kChunk, words - first);
+    std::memcpy(x, in.data + 4 * first, 4 * n);
+    for (const Step& s : steps(r)) {
+      const std::uint32_t ones = size == 1 ? 0x01010101u : 0x00010001u, element = 0xffffffffu >> (32 - 8 * size);
+      r.k.bits_vs(r.alu(s.op), 32, x, (static_cast<std::uint32_t>(r.integer(s.operand)) & element) * ones, false, x, n);
+    }
+    std::memcpy(d.data + 4 * first, x, 4 * n);
+  }
+  return true;
+}
+
 // Bit operators work on raw elements.
 void run_bits(Run& r) {
   Tile d = r.tile(dst), in = r.tile(data);
+  if (run_bit_words(r, d, in)) return;
   join_rows(r, d, in);
   const int width = 8 * size_bytes(in.dtype);
   const std::uint32_t mask = 0xffffffffu >> (32 - width);
@@ -205,19 +229,29 @@ void run_exact(Run& r) {
   Tile d = r.tile(dst), in = r.tile(data);
   join_rows(r, d, in);
   const bool is_signed = in.dtype == DType::int32;
+  constexpr auto kMost = static_cast<std::int64_t>(kChunk);
   alignas(64) std::uint32_t x[kChunk], numbers[2][kChunk];
   for (std::size_t i = 0; i < steps(r).size(); ++i)
-    std::fill_n(numbers[i], std::min<std::size_t>(kChunk, d.free_size),
-                static_cast<std::uint32_t>(r.integer(kSteps[i].operand)));
-  for (std::int64_t row = 0; row < d.rows; ++row) {
-    for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
-      const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
+    std::fill_n(numbers[i], std::min(kMost, d.count()), static_cast<std::uint32_t>(r.integer(kSteps[i].operand)));
+  const auto apply = [&](std::size_t n) {
+    for (std::size_t i = 0; i < steps(r).size(); ++i) {
+      const std::uint32_t *left = x, *right = numbers[i];
+      if (r.boolean(kSteps[i].reverse)) std::swap(left, right);
+      r.k.int_vv(r.alu(kSteps[i].op), is_signed, left, right, x, n);
+    }
+  };
+  const std::int64_t rows = std::max<std::int64_t>(kMost / d.free_size, 1);  // short ones at a time
+  for (std::int64_t row = 0; rows > 1 && row < d.rows; row += rows) {
+    const std::int64_t count = std::min(rows, d.rows - row);
+    load_rows_bits(r, in, row, count, x);
+    apply(count * d.free_size);
+    store_rows_bits(r, d, row, count, x);
+  }
+  for (std::int64_t row = 0; rows == 1 && row < d.rows; ++row) {
+    for (std::int64_t first = 0; first < d.free_size; first += kMost) {
+      const std::size_t n = std::min(kMost, d.free_size - first);
       load_row_bits(r, in, row, first, n, x);
-      for (std::size_t i = 0; i < steps(r).size(); ++i) {
-        const std::uint32_t *left = x, *right = numbers[i];
-        if (r.boolean(kSteps[i].reverse)) std::swap(left, right);
-        r.k.int_vv(r.alu(kSteps[i].op), is_signed, left, right, x, n);
-      }
+      apply(n);
       store_row_bits(r, d, row, first, n, x);
     }
   }

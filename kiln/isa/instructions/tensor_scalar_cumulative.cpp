@@ -61,8 +61,33 @@ void check(Check& c) {
   c.advise(kStartNeedsLoad, loads || !c.has(imm1), [&] { return "imm1 is given and reduce_cmd is not load_reduce"; });
 }
 
+// Of few rows: value + s, value - s or value * s as a sum with a product, which has a kernel of its own; false for
+// other operators. The product or the sum with a constant changes nothing.
+bool run_few_rows(Run& r) {
+  constexpr std::int64_t kFew = 8;
+  constexpr std::size_t kPiece = 512;
+  const Tile &d = r.tile(dst), &x = r.tile(src);
+  const AluOp o = r.alu(op1);
+  if (d.rows >= kFew || (o != AluOp::add && o != AluOp::subtract && o != AluOp::multiply)) return false;
+  std::vector<float> acc = start_accumulators(r, reduction(r));
+  alignas(64) float values[kPiece], constant[kPiece];
+  std::fill_n(constant, kPiece, o == AluOp::multiply ? -0.0f : o == AluOp::add ? 1.0f : -1.0f);
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    for (std::int64_t first = 0; first < d.free_size; first += kPiece) {
+      const std::size_t n = std::min<std::size_t>(kPiece, d.free_size - first);
+      r.k.alu_vs(r.alu(op0), load_row(r, x, row, first, n, values), r.column(imm0, row), values, n);
+      const bool product = o == AluOp::multiply;
+      r.k.linear_scan(product ? values : constant, 0, product ? constant : values, 0, values, 0, 1, n, &acc[row]);
+      store_row(r, d, row, first, n, values);
+    }
+  }
+  put_back(r, reduction(r), acc);
+  return true;
+}
+
 // The rows of a block run side by side, one column after the other.
 void run(Run& r) {
+  if (run_few_rows(r)) return;
   constexpr std::size_t kRows = 64, kColumns = 64;
   alignas(64) float by_row[kRows][kColumns], by_column[kColumns][kRows];
   const Tile &d = r.tile(dst), &x = r.tile(src);

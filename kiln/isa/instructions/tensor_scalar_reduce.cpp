@@ -77,9 +77,10 @@ void check(Check& c) {
 }
 
 void run(Run& r) {
-  map_and_reduce(r, reduction(r), {&r.tile(data)}, [&](const RowChunk& c) {
-    c.tell(r.k.alu_vs(r.alu(op0), c.in[0], r.column(operand0, c.row), c.out, c.n));
-  });
+  map_and_reduce(
+      r, reduction(r), {&r.tile(data)},
+      [&](const RowChunk& c) { c.tell(apply_operand(r, r.alu(op0), false, c, c.in[0], operand0, c.out)); },
+      Walk::by_rows);
 }
 
 Cost cost(const CostQuery& q) {

@@ -116,10 +116,20 @@ void run_bits(Run& r) {
   }
 }
 
+// Tiles of one dtype of 8 or 16 bits without gaps, as they are; false for others. Nobody asks of what magnitude
+// integers are.
+bool run_narrow(const Run& r, const Tile& d, const Tile& a, const Tile& b) {
+  const bool fits = is_integer(d.dtype) && d.element_bytes() <= 2 && a.dtype == d.dtype && b.dtype == d.dtype;
+  if (!fits || !d.is_dense() || !a.is_dense() || !b.is_dense()) return false;
+  r.k.alu_narrow(r.alu(op), d.dtype, a.data, b.data, d.data, d.count());
+  return true;
+}
+
 void run(Run& r) {
   const bool exact_integers = r.engine() == Engine::gpsimd && all_int32(r) && has_integer_form(r.alu(op));
   if (is_bitvec(r.alu(op)) || exact_integers) return run_bits(r);
   Tile d = r.tile(dst), a = r.tile(data1), b = r.tile(data2);
+  if (run_narrow(r, d, a, b)) return;
   follow_memory(d, a, b);
   const GridInput inputs[] = {{&a}, {&b}};
   if (map_grid(r, d, inputs, kAnyPiece, [&](const GridPiece& p) {

@@ -50,16 +50,34 @@ bool is_float_matrix(const Tile& t) {
   return t.dtype == DType::float32 && t.row_is_contiguous() && !t.row_offset && t.row_bytes % 4 == 0;
 }
 
-// Products and sums of float32 have a kernel of their own; false for the others.
+// Products and sums have a kernel of their own, which takes rows of float32; false for other operators.
 bool run_linear(const Run& r) {
   const Tile &d = r.tile(dst), &x = r.tile(data0), &y = r.tile(data1);
   if (r.alu(op0) != AluOp::multiply || r.alu(op1) != AluOp::add) return false;
-  if (!is_float_matrix(d) || !is_float_matrix(x) || !is_float_matrix(y)) return false;
   std::vector<float> state(d.rows);
   for (std::int64_t row = 0; row < d.rows; ++row) state[row] = r.column(initial, row);
-  const auto floats = [](const Tile& t) { return reinterpret_cast<float*>(t.data); };
-  r.k.linear_scan(floats(x), x.row_bytes / 4, floats(y), y.row_bytes / 4, floats(d), d.row_bytes / 4, d.rows,
-                  d.free_size, state.data());
+  if (is_float_matrix(d) && is_float_matrix(x) && is_float_matrix(y)) {
+    const auto floats = [](const Tile& t) { return reinterpret_cast<float*>(t.data); };
+    r.k.linear_scan(floats(x), x.row_bytes / 4, floats(y), y.row_bytes / 4, floats(d), d.row_bytes / 4, d.rows,
+                    d.free_size, state.data());
+    return true;
+  }
+  constexpr std::int64_t kBlockRows = 32, kBlockColumns = 128;
+  alignas(64) float factors[kBlockRows][kBlockColumns], sums[kBlockRows][kBlockColumns];
+  const auto load = [&](const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, float* to) {
+    const float* from = load_row(r, t, row, first, n, to);
+    if (from != to) std::copy_n(from, n, to);
+  };
+  for (std::int64_t row = 0; row < d.rows; row += kBlockRows) {
+    const std::int64_t rows = std::min(kBlockRows, d.rows - row);
+    for (std::int64_t first = 0; first < d.free_size; first += kBlockColumns) {
+      const std::int64_t n = std::min(kBlockColumns, d.free_size - first);
+      for (std::int64_t p = 0; p < rows; ++p)
+        load(x, row + p, first, n, factors[p]), load(y, row + p, first, n, sums[p]);
+      r.k.linear_scan(factors[0], kBlockColumns, sums[0], kBlockColumns, sums[0], kBlockColumns, rows, n, &state[row]);
+      for (std::int64_t p = 0; p < rows; ++p) store_row(r, d, row + p, first, n, sums[p]);
+    }
+  }
   return true;
 }
 

@@ -30,7 +30,20 @@ bool map_bfloat16(const Run& r, const Tile& dst, std::initializer_list<const Til
   alignas(64) std::uint16_t scratch[2][kChunk], result[kChunk];
   const bool direct = to.row_is_contiguous();
   std::uint32_t largest = 0;
-  for (std::int64_t row = 0; row < to.rows; ++row) {
+  // Several rows at a time that are brought together from elsewhere.
+  const std::int64_t at_once = static_cast<std::int64_t>(kChunk) / to.free_size;
+  const bool by_blocks = !flat && walk == Walk::anyhow && to.is_dense() && at_once > 1;
+  for (std::int64_t row = 0; by_blocks && row < to.rows; row += at_once) {
+    const std::int64_t rows = std::min(at_once, to.rows - row);
+    Bfloat16Chunk chunk{
+        row, static_cast<std::size_t>(rows * to.free_size), {}, reinterpret_cast<std::uint16_t*>(to.row(row))};
+    for (std::size_t i = 0; i < count; ++i) {
+      chunk.in[i] = from[i].is_dense() ? reinterpret_cast<const std::uint16_t*>(from[i].row(row)) : scratch[i];
+      if (!from[i].is_dense()) load_rows_words(r, from[i], row, rows, scratch[i]);
+    }
+    largest = std::max(largest, body(chunk));
+  }
+  for (std::int64_t row = 0; !by_blocks && row < to.rows; ++row) {
     for (std::int64_t first = 0; first < to.free_size; first += kChunk) {
       Bfloat16Chunk chunk{row, std::min(kChunk, static_cast<std::size_t>(to.free_size - first)), {}, result};
       for (std::size_t i = 0; i < count; ++i)

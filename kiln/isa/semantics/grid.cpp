@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "kiln/isa/semantics/box.h"
+
 namespace kiln::isa {
 namespace {
 
@@ -10,40 +12,16 @@ constexpr std::int64_t kLeastRow = 8;  // shorter rows are better brought togeth
 constexpr int kMostDims = 8;
 constexpr std::size_t kTiles = kGridInputs + 1;  // the result is the first
 
-// A tile as dimensions of floats, of which the inner ones are taken off piece by piece.
-struct Strides {
-  float* data;
-  int rank;
-  Dim dims[kMaxOperandRank + 1];
-
-  // The innermost dimension that has more than one element, or the last one.
-  Dim& inner() {
-    while (rank > 1 && dims[rank - 1].count == 1) --rank;
-    return dims[rank - 1];
-  }
-  void take(std::int64_t count) {
-    Dim& d = inner();
-    d.count /= count;
-    d.stride *= count;
-  }
-};
-
-bool is_regular(const Tile& t) {
+bool is_regular_float(const Tile& t) {
   return t.dtype == DType::float32 && !t.row_offset && !t.column &&
          t.row_bytes % static_cast<std::int64_t>(sizeof(float)) == 0;
 }
 
-Strides strides_of(const Tile& t, bool is_column, std::int64_t columns) {
-  Strides s{reinterpret_cast<float*>(t.data), 1, {}};
-  s.dims[0] = {t.row_bytes / static_cast<std::int64_t>(sizeof(float)), t.rows};
-  if (is_column) {
-    s.dims[s.rank++] = {0, columns};
-  } else if (t.free_rank == 0) {
-    s.dims[s.rank++] = {1, t.free_size};
-  } else {
-    for (int d = 0; d < t.free_rank; ++d) s.dims[s.rank++] = t.free[d];
-  }
-  return s;
+// A column stands for rows of `columns` equal elements.
+TileDims dims_of_input(const GridInput& in, std::int64_t columns) {
+  TileDims of = *dims_of(*in.tile);
+  if (in.is_column) of.rank = 2, of.dims[1] = {0, columns};
+  return of;
 }
 
 // What tiles of one shape have in common: dimensions from the innermost on, with the stride of each tile.
@@ -75,10 +53,9 @@ struct Grid {
 };
 
 // Nothing when the dimensions of one tile do not divide those of another.
-std::optional<Grid> common_grid(Strides* tiles, std::size_t count, std::int64_t elements) {
+std::optional<Grid> common_grid(TileDims* tiles, std::size_t count, std::int64_t elements) {
   Grid grid;
   grid.tiles = count;
-  for (std::size_t t = 0; t < count; ++t) grid.data[t] = tiles[t].data;
   for (std::int64_t left = elements; left > 1;) {
     Grid::Axis axis{left, {}};
     for (std::size_t t = 0; t < count; ++t) axis.count = std::min(axis.count, tiles[t].inner().count);
@@ -101,17 +78,20 @@ bool has_rows(const Grid& grid) {
 }
 
 std::optional<Grid> grid_of(const Tile& dst, std::span<const GridInput> inputs) {
-  Strides tiles[kTiles];
+  TileDims tiles[kTiles];
   std::size_t count = 0;
-  if (!is_regular(dst)) return std::nullopt;
-  tiles[count++] = strides_of(dst, false, 0);
+  if (!is_regular_float(dst)) return std::nullopt;
+  tiles[count++] = *dims_of(dst);
   for (const GridInput& in : inputs) {
     const bool fits = in.tile->rows == dst.rows && (in.is_column || in.tile->free_size == dst.free_size);
-    if (!fits || !is_regular(*in.tile)) return std::nullopt;
-    tiles[count++] = strides_of(*in.tile, in.is_column, dst.free_size);
+    if (!fits || !is_regular_float(*in.tile)) return std::nullopt;
+    tiles[count++] = dims_of_input(in, dst.free_size);
   }
   std::optional<Grid> grid = common_grid(tiles, count, dst.count());
-  return grid && has_rows(*grid) ? grid : std::nullopt;
+  if (!grid || !has_rows(*grid)) return std::nullopt;
+  grid->data[0] = reinterpret_cast<float*>(dst.data);
+  for (std::size_t i = 0; i < inputs.size(); ++i) grid->data[i + 1] = reinterpret_cast<float*>(inputs[i].tile->data);
+  return grid;
 }
 
 // Tiles without gaps are one long row in any walk; and where rows are too short is seen at once, mostly.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "kiln/isa/semantics/box.h"
 #include "kiln/isa/semantics/check.h"
 
 namespace kiln::isa {
@@ -57,83 +58,75 @@ std::vector<WarningSink::Warning> WarningSink::take() {
 namespace {
 
 // Elements of short runs are brought together first: a call of a kernel per run costs more than its elements.
-constexpr std::int64_t kShortRun = 64;
+constexpr std::int64_t kShortRun = 256;
 
 bool has_short_runs(const Tile& t) {
   return t.column || (t.free_rank > 1 && t.free[t.free_rank - 1].count < kShortRun);
 }
 
-// Elements one by one; the constant strides let the compiler vectorise the common cases.
 template <class Word>
-void move_words(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
-                std::int64_t n) {
-  const auto each = [&](auto to_step, auto from_step) {
-    for (std::int64_t i = 0; i < n; ++i)
-      std::memcpy(to + i * to_step * std::int64_t{sizeof(Word)}, from + i * from_step * std::int64_t{sizeof(Word)},
-                  sizeof(Word));
-  };
-  constexpr std::integral_constant<std::int64_t, 1> kOne;
-  constexpr std::integral_constant<std::int64_t, 2> kTwo;
-  if (to_stride == 1 && from_stride == 0) {
-    Word word;
-    std::memcpy(&word, from, sizeof word);
-    std::fill_n(reinterpret_cast<Word*>(to), n, word);
-  } else if (to_stride == 1 && from_stride == 2) {
-    each(kOne, kTwo);
-  } else if (to_stride == 2 && from_stride == 1) {
-    each(kTwo, kOne);
-  } else {
-    each(to_stride, from_stride);
-  }
-}
-
-template <class Word>
-void gather_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, Word* out) {
-  for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
-    if (stride == 1) return static_cast<void>(std::memcpy(out + position, at, count * sizeof(Word)));
-    move_words<Word>(reinterpret_cast<std::byte*>(out + position), 1, at, stride, count);
+void gather_indexed(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, void* out) {
+  for_runs(t, row, first, n, [&](std::byte* at, std::int64_t, std::int64_t, std::int64_t position) {
+    std::memcpy(static_cast<Word*>(out) + position, at, sizeof(Word));
   });
 }
 
 template <class Word>
-void scatter_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const Word* words) {
-  for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
-    if (stride == 1) return static_cast<void>(std::memcpy(at, words + position, count * sizeof(Word)));
-    move_words<Word>(at, stride, reinterpret_cast<const std::byte*>(words + position), 1, count);
+void scatter_indexed(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const void* words) {
+  for_runs(t, row, first, n, [&](std::byte* at, std::int64_t, std::int64_t, std::int64_t position) {
+    std::memcpy(at, static_cast<const Word*>(words) + position, sizeof(Word));
   });
 }
 
-// Whether elements [first, first + n) of a row are whole columns of a matrix, one after the other.
-bool goes_by_columns(const Tile& t, std::int64_t first, std::int64_t n) {
-  if (t.column || t.free_rank != 2) return false;
-  const Dim across = t.free[0], down = t.free[1];
-  return across.stride == 1 && down.stride >= across.count && first % down.count == 0 && n % down.count == 0;
+template <class Word>
+void gather_steps(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, void* out) {
+  const std::int64_t step = t.free_rank ? t.free[0].stride : 1;
+  const std::byte* from = t.row(row) + first * step * std::int64_t{sizeof(Word)};
+  if (step == 1) return static_cast<void>(std::memcpy(out, from, n * sizeof(Word)));
+  move_words<Word>(static_cast<std::byte*>(out), 1, from, step, n);
 }
 
-// Elements [first, first + n) of a row, one after the other. A row that is a matrix read by columns is transposed.
+// A row's elements [first, first + n) as boxes, of which the other side has no gaps. Calls fn(box, offset in the row,
+// position), both in elements.
+template <class Fn>
+void for_row_boxes(const Tile& t, std::int64_t first, std::int64_t n, bool gathers, Fn&& fn) {
+  constexpr Dim kOne{1, 1};
+  const bool one = t.free_rank == 0;
+  for_boxes(
+      one ? &kOne : t.free, one ? 1 : t.free_rank, first, n,
+      [&](std::int64_t offset, std::int64_t position, const Dim* dims, int rank) {
+        Box box;
+        std::int64_t step = 1;
+        for (int d = rank - 1; d >= 0; step *= dims[d--].count) {
+          gathers ? box.add({dims[d].count, dims[d].stride, step}) : box.add({dims[d].count, step, dims[d].stride});
+        }
+        fn(box, offset, position);
+      });
+}
+
+// Elements [first, first + n) of a row, one after the other.
 void gather(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, void* out) {
-  const int size = static_cast<int>(t.element_bytes());
-  if (goes_by_columns(t, first, n)) {
-    const Dim down = t.free[1];
-    return r.k.transpose(size, t.row(row) + first / down.count * size, down.stride, out, down.count, down.count,
-                         n / down.count);
-  }
-  if (size == 4) return gather_words(t, row, first, n, static_cast<std::uint32_t*>(out));
-  if (size == 2) return gather_words(t, row, first, n, static_cast<std::uint16_t*>(out));
-  gather_words(t, row, first, n, static_cast<std::uint8_t*>(out));
+  const auto size = static_cast<int>(t.element_bytes());
+  if (t.column && size == 4) return gather_indexed<std::uint32_t>(t, row, first, n, out);
+  if (t.column && size == 2) return gather_indexed<std::uint16_t>(t, row, first, n, out);
+  if (t.column) return gather_indexed<std::uint8_t>(t, row, first, n, out);
+  if (t.free_rank <= 1 && size == 4) return gather_steps<std::uint32_t>(t, row, first, n, out);
+  if (t.free_rank <= 1 && size == 2) return gather_steps<std::uint16_t>(t, row, first, n, out);
+  if (t.free_rank <= 1) return gather_steps<std::uint8_t>(t, row, first, n, out);
+  for_row_boxes(t, first, n, true, [&](Box& box, std::int64_t offset, std::int64_t position) {
+    box.move(r.k, size, t.row(row) + offset * size, static_cast<std::byte*>(out) + position * size);
+  });
 }
 
 // The opposite.
 void scatter(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const void* words) {
-  const int size = static_cast<int>(t.element_bytes());
-  if (goes_by_columns(t, first, n)) {
-    const Dim down = t.free[1];
-    return r.k.transpose(size, words, down.count, t.row(row) + first / down.count * size, down.stride, n / down.count,
-                         down.count);
-  }
-  if (size == 4) return scatter_words(t, row, first, n, static_cast<const std::uint32_t*>(words));
-  if (size == 2) return scatter_words(t, row, first, n, static_cast<const std::uint16_t*>(words));
-  scatter_words(t, row, first, n, static_cast<const std::uint8_t*>(words));
+  const auto size = static_cast<int>(t.element_bytes());
+  if (t.column && size == 4) return scatter_indexed<std::uint32_t>(t, row, first, n, words);
+  if (t.column && size == 2) return scatter_indexed<std::uint16_t>(t, row, first, n, words);
+  if (t.column) return scatter_indexed<std::uint8_t>(t, row, first, n, words);
+  for_row_boxes(t, first, n, false, [&](Box& box, std::int64_t offset, std::int64_t position) {
+    box.move(r.k, size, static_cast<const std::byte*>(words) + position * size, t.row(row) + offset * size);
+  });
 }
 
 // Where a wide integer lies is told when float32 rounds it, so only those that it does not round leave their place.
@@ -195,6 +188,53 @@ void store_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first
   });
 }
 
+namespace {
+
+bool is_regular(const Tile& t) { return !t.row_offset && !t.column && t.row_bytes % t.element_bytes() == 0; }
+
+// Whole rows, one after the other.
+Box box_of_rows(const Tile& t, std::int64_t rows, bool gathers) {
+  Box box;
+  std::int64_t step = 1;
+  const auto add = [&](const Dim& d) {
+    gathers ? box.add({d.count, d.stride, step}) : box.add({d.count, step, d.stride});
+    step *= d.count;
+  };
+  for (int d = t.free_rank - 1; d >= 0; --d) add(t.free[d]);
+  add({t.row_bytes / t.element_bytes(), rows});
+  return box;
+}
+
+}  // namespace
+
+void load_rows(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, float* out) {
+  alignas(64) std::uint32_t words[kChunk];
+  const std::int64_t n = rows * t.free_size;
+  const auto size = static_cast<int>(t.element_bytes());
+  if (is_regular(t) && t.dtype == DType::float32)
+    return box_of_rows(t, rows, true).move(r.k, size, t.row(row), reinterpret_cast<std::byte*>(out));
+  if (is_regular(t)) {
+    box_of_rows(t, rows, true).move(r.k, size, t.row(row), reinterpret_cast<std::byte*>(words));
+    if (!is_wide_integer(t.dtype) || stays_exact(words, n)) return r.k.load(t.dtype, words, 1, n, out);
+  }
+  for (std::int64_t i = 0; i < rows; ++i, out += t.free_size) {
+    const float* from = load_row(r, t, row + i, 0, t.free_size, out);
+    if (from != out) std::copy_n(from, t.free_size, out);
+  }
+}
+
+void store_rows(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, const float* values) {
+  if (!is_regular(t) || is_wide_integer(t.dtype)) {
+    for (std::int64_t i = 0; i < rows; ++i) store_row(r, t, row + i, 0, t.free_size, values + i * t.free_size);
+    return;
+  }
+  alignas(64) std::uint32_t words[kChunk];
+  if (t.dtype != DType::float32) r.k.store(t.dtype, values, rows * t.free_size, words, 1);
+  const void* from = t.dtype == DType::float32 ? static_cast<const void*>(values) : words;
+  box_of_rows(t, rows, false)
+      .move(r.k, static_cast<int>(t.element_bytes()), static_cast<const std::byte*>(from), t.row(row));
+}
+
 void load_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
                    std::uint32_t* out) {
   const int size = size_bytes(t.dtype);
@@ -237,17 +277,21 @@ void store_row_words(const Run& r, const Tile& t, std::int64_t row, std::int64_t
   scatter(r, t, row, first, static_cast<std::int64_t>(n), words);
 }
 
+void load_rows_words(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, void* out) {
+  const std::int64_t size = t.element_bytes();
+  if (is_regular(t))
+    return box_of_rows(t, rows, true).move(r.k, static_cast<int>(size), t.row(row), static_cast<std::byte*>(out));
+  for (std::int64_t i = 0; i < rows; ++i)
+    gather(r, t, row + i, 0, t.free_size, static_cast<std::byte*>(out) + i * t.free_size * size);
+}
+
 void load_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, std::uint32_t* out) {
-  if (t.is_dense()) return r.k.load_bits(size_bytes(t.dtype), t.row(row), 1, rows * t.free_size, out);
-  if (t.element_bytes() == 4 && !t.column && t.free_rank == 1 && t.free_size < kShortRun) {
-    const std::int64_t stride = t.free[0].stride;
-    for (std::int64_t i = 0; i < rows; ++i, out += t.free_size) {
-      const auto* from = reinterpret_cast<const std::uint32_t*>(t.row(row + i));
-      for (std::int64_t j = 0; j < t.free_size; ++j) out[j] = from[j * stride];
-    }
-    return;
-  }
-  for (std::int64_t i = 0; i < rows; ++i) load_row_bits(r, t, row + i, 0, t.free_size, out + i * t.free_size);
+  const auto size = static_cast<int>(t.element_bytes());
+  if (size == 4) return load_rows_words(r, t, row, rows, out);
+  if (t.is_dense()) return r.k.load_bits(size, t.row(row), 1, rows * t.free_size, out);
+  alignas(64) std::uint16_t words[kChunk];
+  load_rows_words(r, t, row, rows, words);
+  r.k.load_bits(size, words, 1, rows * t.free_size, out);
 }
 
 void store_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, const std::uint32_t* bits) {
@@ -317,6 +361,8 @@ void copy_run(const Run& r, const Tile& dst, std::byte* to, std::int64_t to_stri
     if (size == 2) return move_words<std::uint16_t>(to, to_stride, from, from_stride, n);
     return move_words<std::uint8_t>(to, to_stride, from, from_stride, n);
   }
+  const bool may_round = is_wide_integer(src.dtype) || is_wide_integer(dst.dtype);  // which load and store tell
+  if (to_stride == 1 && from_stride == 1 && !may_round) return r.k.convert(src.dtype, from, dst.dtype, n, to);
   alignas(64) float values[kChunk];
   for (std::int64_t done = 0; done < n; done += kChunk) {
     const std::int64_t m = std::min<std::int64_t>(kChunk, n - done);
@@ -331,44 +377,29 @@ bool goes_by_rows(const Tile& dst, const Tile& src) {
          (has_short_runs(dst) || has_short_runs(src));
 }
 
-// Whether the elements of a row of one lie apart from those of the other, for certain.
-bool are_apart(const Tile& a, const Tile& b, std::int64_t row) {
-  const auto end = [&](const Tile& t) {
-    std::int64_t last = t.column ? -1 : 0;
-    for (int d = 0; d < t.free_rank && last >= 0; ++d)
-      last = t.free[d].stride < 0 ? -1 : last + (t.free[d].count - 1) * t.free[d].stride;
-    return last < 0 ? nullptr : t.row(row) + (last + 1) * t.element_bytes();
-  };
-  const std::byte *end_a = end(a), *end_b = end(b);
-  return end_a && end_b && (end_a <= b.row(row) || end_b <= a.row(row));
-}
-
-// A row as `count` blocks without gaps, `step` bytes apart.
-struct Blocks {
-  std::int64_t count, bytes, step;
+// Where the elements of a row lie, from the first byte to behind the last one.
+struct Reach {
+  const std::byte *begin, *end;
 };
-
-std::optional<Blocks> blocks_of(const Tile& t) {
+Reach reach_of(const Tile& t, std::int64_t row) {
+  std::int64_t first = 0, last = 0;
+  for (int d = 0; d < t.free_rank; ++d) {
+    const std::int64_t step = t.free[d].stride * (t.free[d].count - 1);
+    (step < 0 ? first : last) += step;
+  }
   const std::int64_t size = t.element_bytes();
-  if (t.column || t.row_offset) return std::nullopt;
-  if (t.row_is_contiguous()) return Blocks{1, t.free_size * size, t.free_size * size};
-  if (t.free_rank != 2 || t.free[1].stride != 1) return std::nullopt;
-  return Blocks{t.free[0].count, t.free[1].count * size, t.free[0].stride * size};
+  return {t.row(row) + first * size, t.row(row) + (last + 1) * size};
 }
 
-// Rows that are blocks on both sides, or on one of them, in one go; false for others.
-bool copy_blocks(const Tile& dst, const Tile& src) {
-  if (dst.dtype != src.dtype || dst.rows != src.rows || dst.free_size != src.free_size) return false;
-  const std::optional<Blocks> to = blocks_of(dst), from = blocks_of(src);
-  if (!to || !from || (to->count != from->count && to->count != 1 && from->count != 1)) return false;
-  const std::int64_t count = std::max(to->count, from->count), bytes = std::min(to->bytes, from->bytes);
-  const std::int64_t to_step = to->count == 1 ? bytes : to->step, from_step = from->count == 1 ? bytes : from->step;
-  for (std::int64_t row = 0; row < dst.rows; ++row) {
-    std::byte* at = dst.row(row);
-    const std::byte* source = src.row(row);
-    for (std::int64_t i = 0; i < count; ++i) std::memmove(at + i * to_step, source + i * from_step, bytes);
-  }
-  return true;
+// Whether the elements of one lie apart from those of the other, for certain.
+bool are_apart(const Tile& a, const Tile& b) {
+  if (a.column || b.column || a.row_offset || b.row_offset || a.row_bytes < 0 || b.row_bytes < 0) return false;
+  const Reach x = reach_of(a, 0), y = reach_of(b, 0);
+  const std::byte *end_x = x.end + (a.rows - 1) * a.row_bytes, *end_y = y.end + (b.rows - 1) * b.row_bytes;
+  if (end_x <= y.begin || end_y <= x.begin) return true;
+  const bool rows_are_apart = x.end <= y.begin || y.end <= x.begin;  // side by side in rows of the same memory
+  return rows_are_apart && a.row_bytes == b.row_bytes &&
+         std::max(x.end, y.end) - std::min(x.begin, y.begin) <= a.row_bytes;
 }
 
 // Whole rows from or to where an index says; the processor cannot guess the next one, so it is asked for early.
@@ -390,7 +421,7 @@ bool copy_indexed_rows(const Tile& dst, const Tile& src) {
 }
 
 void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) {
-  if (dst.dtype == src.dtype && dst.row_is_contiguous() && are_apart(dst, src, row))
+  if (dst.dtype == src.dtype && dst.row_is_contiguous() && are_apart(dst, src))
     return gather(r, src, row, 0, dst.free_size, dst.row(row));
   alignas(64) std::uint32_t words[kChunk];
   alignas(64) float values[kChunk];
@@ -407,18 +438,15 @@ void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) 
 }  // namespace
 
 void follow_memory(Tile& dst, Tile& a, Tile& b) {
+  constexpr std::int64_t kNarrow = 64;  // wider ones are as well read by columns
   const Dim across = a.free[0], down = a.free[1];
   const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
   const auto by_columns = [&](const Tile& t) {
     return regular(t) && t.free_rank == 2 && std::equal(t.free, t.free + 2, a.free) && across.stride == 1 &&
-           down.stride == across.count && across.count < kShortRun;
-  };
-  const auto is_apart = [&](const Tile& t) {
-    const auto end = [](const Tile& x) { return x.row(x.rows - 1) + x.free_size * x.element_bytes(); };
-    return t.row_bytes > 0 && (end(dst) <= t.data || end(t) <= dst.data);
+           down.stride == across.count && across.count < kNarrow;
   };
   if (dst.rows == 0 || !by_columns(a) || !by_columns(b) || !regular(dst) || !dst.row_is_contiguous() ||
-      dst.row_bytes <= 0 || !is_apart(a) || !is_apart(b))
+      dst.row_bytes <= 0 || a.row_bytes <= 0 || b.row_bytes <= 0 || !are_apart(dst, a) || !are_apart(dst, b))
     return;
   for (Tile* t : {&a, &b}) t->free_rank = 1, t->free[0] = {1, t->free_size};
   dst.free_rank = 2;
@@ -469,11 +497,15 @@ void transpose_elements(const Run& r, const Tile& dst, const Tile& src) {
 void copy_elements(const Run& r, const Tile& dst, const Tile& src) {
   if (dst.count() == 0) return;
   if (dst.is_dense() && src.is_dense()) return copy_run(r, dst, dst.data, 1, src, src.data, 1, dst.count());
+  if (dst.dtype == src.dtype && are_apart(dst, src)) {
+    if (std::optional<Box> box = box_between(dst, src))
+      return box->move(r.k, static_cast<int>(dst.element_bytes()), src.data, dst.data);
+  }
   if (goes_by_rows(dst, src)) {
     for (std::int64_t row = 0; row < dst.rows; ++row) copy_row(r, dst, src, row);
     return;
   }
-  if (copy_blocks(dst, src) || copy_indexed_rows(dst, src)) return;
+  if (copy_indexed_rows(dst, src)) return;
   Cursor to(dst), from(src);
   for (std::int64_t left = dst.count(); left > 0;) {
     const std::int64_t n = std::min(to.run(), from.run());

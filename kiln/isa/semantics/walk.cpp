@@ -39,27 +39,6 @@ const float* repeat_each(const float* values, std::size_t n, std::size_t width, 
   return out;
 }
 
-// `count` pieces of n floats, so many bytes apart there and there. Constant sizes make moves of calls.
-void move_floats(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step, std::int64_t n,
-                 std::int64_t count) {
-  const auto each = [&](auto floats) {
-    for (std::int64_t i = 0; i < count; ++i)
-      std::memcpy(to + i * to_step, from + i * from_step, static_cast<std::size_t>(floats) * sizeof(float));
-  };
-  switch (n) {
-    case 1:
-      return each(std::integral_constant<std::int64_t, 1>());
-    case 2:
-      return each(std::integral_constant<std::int64_t, 2>());
-    case 4:
-      return each(std::integral_constant<std::int64_t, 4>());
-    case 8:
-      return each(std::integral_constant<std::int64_t, 8>());
-    default:
-      return each(n);
-  }
-}
-
 // Looks at what a walk writes to a tile, for Run::seen.
 class Sight {
  public:
@@ -124,7 +103,7 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
                 FunctionRef<void(const RowChunk&)> body) {
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
-  const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n, bytes = n * 4;
+  const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n;
   const auto is_direct = [](const Tile& t) { return t.dtype == DType::float32 && t.row_is_contiguous(); };
   Sight sight(r, dst, dst);
   for (std::int64_t first = 0; first < dst.rows; first += block) {
@@ -136,10 +115,8 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
         chunk.in[k] = reinterpret_cast<const float*>(from.row(first));
       } else if (from.is_dense()) {
         r.k.load(from.dtype, from.row(first), 1, chunk.n, scratch[k]);
-      } else if (is_direct(from)) {
-        move_floats(reinterpret_cast<std::byte*>(scratch[k]), bytes, from.row(first), from.row_bytes, n, rows);
       } else {
-        for (std::int64_t i = 0; i < rows; ++i) load_row(r, from, first + i, 0, n, scratch[k] + i * n);
+        load_rows(r, from, first, rows, scratch[k]);
       }
     }
     if (dst.is_dense()) sight.before(first, 0, chunk.n);
@@ -149,10 +126,8 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
     if (dst.is_dense()) {
       if (!is_direct(dst)) r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
       sight.after(first, 0, chunk.n);
-    } else if (is_direct(dst)) {
-      move_floats(dst.row(first), dst.row_bytes, reinterpret_cast<const std::byte*>(result), bytes, n, rows);
     } else {
-      for (std::int64_t i = 0; i < rows; ++i) store_row(r, dst, first + i, 0, n, result + i * n);
+      store_rows(r, dst, first, rows, result);
     }
   }
 }

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "kiln/num/activation_coefficients.h"
 #include "kiln/num/fast/fast.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kiln/num/fast/activation_vectors-inl.h"
 #include "kiln/num/fast/magnitude-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,81 +17,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using DF = hn::ScalableTag<float>;
-using DV = hn::ScalableTag<double>;
-using DU = hn::RebindToUnsigned<DV>;
-using DHalf = hn::Rebind<float, DV>;  // as many float32 as there are doubles in a vector
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-#define KILN_INLINE HWY_INLINE
-
-// Two vectors in step, so that the chain of dependent operations of one fills the gaps of the other.
-template <class T>
-struct Pair {
-  T a, b;
-};
-#define KILN_PAIRWISE(op)                                      \
-  template <class T>                                           \
-  KILN_INLINE auto operator op(Pair<T> x, Pair<T> y) {         \
-    return Pair<decltype(x.a op y.a)>{x.a op y.a, x.b op y.b}; \
-  }
-KILN_PAIRWISE(+)
-KILN_PAIRWISE(-)
-KILN_PAIRWISE(*)
-KILN_PAIRWISE(/)
-KILN_PAIRWISE(|)
-KILN_PAIRWISE(<)
-KILN_PAIRWISE(>)
-KILN_PAIRWISE(==)
-#undef KILN_PAIRWISE
-
-using F = hn::VFromD<DF>;
-using V = Pair<hn::VFromD<DV>>;
-using U = Pair<hn::VFromD<DU>>;
-
-KILN_INLINE F set_f(float c) { return hn::Set(DF(), c); }
-KILN_INLINE F abs_of(F x) { return hn::Abs(x); }
-KILN_INLINE F sqrt_of(F x) { return hn::Sqrt(x); }
-template <class M>
-KILN_INLINE F select(M condition, F yes, F no) {
-  return hn::IfThenElse(condition, yes, no);
-}
-
-KILN_INLINE V set(double c) { return {hn::Set(DV(), c), hn::Set(DV(), c)}; }
-KILN_INLINE V abs_of(V x) { return {hn::Abs(x.a), hn::Abs(x.b)}; }
-KILN_INLINE V sqrt_of(V x) { return {hn::Sqrt(x.a), hn::Sqrt(x.b)}; }
-KILN_INLINE V fma(V x, V y, V z) { return {hn::MulAdd(x.a, y.a, z.a), hn::MulAdd(x.b, y.b, z.b)}; }
-KILN_INLINE V min(V c, V x) { return {hn::Min(c.a, x.a), hn::Min(c.b, x.b)}; }
-KILN_INLINE V max(V c, V x) { return {hn::Max(c.a, x.a), hn::Max(c.b, x.b)}; }
-KILN_INLINE V copy_sign(V x, V sign) { return {hn::CopySign(x.a, sign.a), hn::CopySign(x.b, sign.b)}; }
-template <class M>
-KILN_INLINE V select(Pair<M> condition, V yes, V no) {
-  return {hn::IfThenElse(condition.a, yes.a, no.a), hn::IfThenElse(condition.b, yes.b, no.b)};
-}
-KILN_INLINE U bits(V x) { return {hn::BitCast(DU(), x.a), hn::BitCast(DU(), x.b)}; }
-KILN_INLINE V from_bits(U x) { return {hn::BitCast(DV(), x.a), hn::BitCast(DV(), x.b)}; }
-template <int kBits>
-KILN_INLINE U shift_left(U x) {
-  return {hn::ShiftLeft<kBits>(x.a), hn::ShiftLeft<kBits>(x.b)};
-}
-template <int kBits>
-KILN_INLINE U shift_right(U x) {
-  return {hn::ShiftRight<kBits>(x.a), hn::ShiftRight<kBits>(x.b)};
-}
-
-// The entries of kEighthPowers chosen by the low three bits.
-KILN_INLINE hn::VFromD<DU> eighth_power(hn::VFromD<DU> index) {
-  constexpr DU d;
-  const auto entry = index & hn::Set(d, 7);
-  if constexpr (hn::MaxLanes(d) == 8) {
-    return hn::TableLookupLanes(hn::LoadU(d, kEighthPowers), hn::IndicesFromVec(d, entry));
-  } else {
-    return hn::GatherIndex(d, kEighthPowers, hn::BitCast(hn::RebindToSigned<DU>(), entry));
-  }
-}
-KILN_INLINE U eighth_power(U index) { return {eighth_power(index.a), eighth_power(index.b)}; }
-
-#include "kiln/num/activation_math.inc"
 
 constexpr std::uint32_t kNotTold = ~0u;
 
@@ -170,7 +94,24 @@ std::uint32_t scaled_activation(ActFn fn, const float* x, float scale, float bia
                                 std::size_t n) {
   return run(fn, Row{x, scale, bias, param, out, n});
 }
-#undef KILN_INLINE
+bool stays_within(float low, float high, bool magnitude, const float* x, float scale, float bias, std::size_t n) {
+  constexpr DF d;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  const F s = set_f(scale), b = set_f(bias), least = set_f(low), most = set_f(high);
+  const hn::RebindToUnsigned<DF> du;
+  const F keep = hn::BitCast(d, hn::Set(du, magnitude ? 0x7fffffffu : ~0u));
+  const auto is_in = [&](F v) HWY_ATTR {
+    const F value = hn::And(v * s + b, keep);
+    return hn::And(hn::Ge(value, least), hn::Le(value, most));
+  };
+  auto all = hn::FirstN(d, kLanes);
+  std::size_t i = 0;
+#pragma GCC unroll 2
+  for (; i + kLanes <= n; i += kLanes) all = hn::And(all, is_in(hn::LoadU(d, x + i)));
+  const auto rest = hn::FirstN(d, n - i);
+  if (i < n) all = hn::And(all, hn::Or(is_in(hn::MaskedLoad(rest, d, x + i)), hn::Not(rest)));
+  return hn::AllTrue(d, all);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::fast
@@ -180,6 +121,11 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::fast {
 
 HWY_EXPORT(scaled_activation);
+HWY_EXPORT(stays_within);
+
+bool stays_within(float low, float high, bool magnitude, const float* x, float scale, float bias, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(stays_within)(low, high, magnitude, x, scale, bias, n);
+}
 
 std::uint32_t scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
                                 std::size_t n) {

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "kiln/num/fast/fast.h"
+#include "kiln/num/fast/power.h"
 #include "kiln/num/plain/plain.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -167,6 +170,47 @@ bool int_vv(AluOp op, bool is_signed, const std::uint32_t* a, const std::uint32_
   return is_signed ? integer<std::int32_t>(op, x, y, out, n) : integer<std::uint32_t>(op, x, y, out, n);
 }
 
+// Of integers of 8 and 16 bits, which float32 computes with exactly: what does not fit becomes the nearest that does.
+template <AluOp kOp>
+struct NarrowInt {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V y) const {
+    const V one = hn::Set(d, 1);
+    if constexpr (kOp == AluOp::add) return hn::SaturatedAdd(x, y);
+    if constexpr (kOp == AluOp::subtract) return hn::SaturatedSub(x, y);
+    if constexpr (kOp == AluOp::maximum) return hn::Max(x, y);
+    if constexpr (kOp == AluOp::minimum) return hn::Min(x, y);
+    if constexpr (kOp == AluOp::equal) return hn::IfThenElseZero(hn::Eq(x, y), one);
+    if constexpr (kOp == AluOp::not_equal) return hn::IfThenZeroElse(hn::Eq(x, y), one);
+    if constexpr (kOp == AluOp::greater) return hn::IfThenElseZero(hn::Gt(x, y), one);
+    if constexpr (kOp == AluOp::greater_equal) return hn::IfThenZeroElse(hn::Lt(x, y), one);
+    if constexpr (kOp == AluOp::less) return hn::IfThenElseZero(hn::Lt(x, y), one);
+    return hn::IfThenZeroElse(hn::Gt(x, y), one);  // less_equal
+  }
+};
+constexpr bool has_narrow(AluOp op) { return has_int(op) && op != AluOp::multiply; }
+
+template <class T>
+bool alu_integers(AluOp op, const void* a, const void* b, void* out, std::size_t n) {
+  const Row<T> x{static_cast<const T*>(a)}, y{static_cast<const T*>(b)};
+  switch (op) {
+#define KILN_ALU(name, ...)                                                                               \
+  case AluOp::name:                                                                                       \
+    if constexpr (has_narrow(AluOp::name)) each(NarrowInt<AluOp::name>{}, x, y, static_cast<T*>(out), n); \
+    return has_narrow(AluOp::name);
+#include "kiln/num/alu.def"
+#undef KILN_ALU
+  }
+  return false;
+}
+
+bool alu_narrow(AluOp op, DType t, const void* a, const void* b, void* out, std::size_t n) {
+  if (t == DType::int8) return alu_integers<std::int8_t>(op, a, b, out, n);
+  if (t == DType::uint8) return alu_integers<std::uint8_t>(op, a, b, out, n);
+  if (t == DType::int16) return alu_integers<std::int16_t>(op, a, b, out, n);
+  return t == DType::uint16 && alu_integers<std::uint16_t>(op, a, b, out, n);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::fast
 HWY_AFTER_NAMESPACE();
@@ -174,6 +218,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::fast {
 
+HWY_EXPORT(alu_narrow);
 HWY_EXPORT(alu_rows);
 HWY_EXPORT(bits_vv);
 HWY_EXPORT(bits_vs);
@@ -182,6 +227,12 @@ HWY_EXPORT(int_vv);
 std::uint32_t alu_rows(AluOp op, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
                        std::size_t rows, std::size_t n) {
   std::uint32_t largest = 0;
+  if (op == AluOp::power) {
+    power_rows(a, b, out, out_step, rows, n);
+    for (std::size_t r = 0; r < rows; ++r, out += out_step)
+      largest = std::max(largest, fast::largest(sizeof *out, out, 1, n));
+    return largest;
+  }
   return HWY_DYNAMIC_DISPATCH(alu_rows)(op, a, b, out, out_step, rows, n, largest)
              ? largest
              : plain::alu_rows(op, a, b, out, out_step, rows, n);
@@ -194,6 +245,18 @@ std::uint32_t alu_vs(AluOp op, const float* a, float b, float* out, std::size_t 
 }
 std::uint32_t alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
   return alu_rows(op, {&a, 0, true}, {b, 0, false}, out, 0, 1, n);
+}
+void alu_narrow(AluOp op, DType t, const void* a, const void* b, void* out, std::size_t n) {
+  if (HWY_DYNAMIC_DISPATCH(alu_narrow)(op, t, a, b, out, n)) return;
+  constexpr std::size_t kPiece = 512;
+  alignas(64) float x[kPiece], y[kPiece];
+  for (std::size_t i = 0; i < n; i += kPiece) {
+    const std::size_t count = std::min(kPiece, n - i), at = i * static_cast<std::size_t>(size_bytes(t));
+    load(t, static_cast<const std::byte*>(a) + at, 1, count, x);
+    if (!is_unary(op)) load(t, static_cast<const std::byte*>(b) + at, 1, count, y);
+    alu_vv(op, x, y, x, count);
+    store(t, x, count, static_cast<std::byte*>(out) + at, 1);
+  }
 }
 void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
              std::size_t n) {

@@ -130,7 +130,30 @@ namespace kiln::fast {
 
 HWY_EXPORT(alu_bfloat16);
 
+namespace {
+
+// A piece at a time, for the operator that has no vector of float32.
+std::uint32_t power_of_bfloat16(const Bfloat16Row& a, const Bfloat16Row& b, std::uint16_t* out, std::size_t n) {
+  constexpr std::size_t kPiece = 512;
+  alignas(64) float bases[kPiece], exponents[kPiece];
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < n; i += kPiece) {
+    const std::size_t count = std::min(kPiece, n - i);
+    const auto floats = [&](const Bfloat16Row& row, float* to) {
+      if (row.data) load(DType::bfloat16, row.data + i, 1, count, to);
+      return FloatRows{row.data ? to : &row.number, 0, !row.data};
+    };
+    alu_rows(AluOp::power, floats(a, bases), floats(b, exponents), bases, 0, 1, count);
+    store(DType::bfloat16, bases, count, out + i, 1);
+    found = std::max(found, largest(sizeof *out, out + i, 1, count));
+  }
+  return found;
+}
+
+}  // namespace
+
 std::uint32_t alu_bfloat16(AluOp op, const Bfloat16Row& a, const Bfloat16Row& b, std::uint16_t* out, std::size_t n) {
+  if (op == AluOp::power) return power_of_bfloat16(a, b, out, n);
   std::uint32_t largest = 0;
   return HWY_DYNAMIC_DISPATCH(alu_bfloat16)(op, a, b, out, n, largest) ? largest
                                                                        : plain::alu_bfloat16(op, a, b, out, n);

@@ -204,7 +204,6 @@ struct ToFloat8 {
   HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
     const hn::Rebind<float, D> d;
     const hn::Rebind<std::uint32_t, D> du;
-    const hn::Rebind<std::int32_t, D> di;
     const auto bits = hn::BitCast(du, value);
     const auto magnitude = hn::BitCast(du, hn::Abs(value));
     const auto odd = hn::And(hn::ShiftRightSame(magnitude, drop), hn::Set(du, 1u));
@@ -214,11 +213,13 @@ struct ToFloat8 {
     const auto subnormal = hn::Sub(hn::BitCast(du, shifted), hn::Set(du, magic));
     auto code = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, first_normal)), subnormal, normal);
     code = hn::Min(code, hn::Set(du, finite_end));  // what follows the last finite code stands for overflow
-    const auto payload = hn::ShiftRightSame(hn::Or(hn::And(bits, hn::Set(du, 0x7fffffu)), hn::Set(du, kQuiet)), drop);
-    const auto nan = hn::Or(hn::Or(payload, hn::Set(du, infinity)), hn::Set(du, nan_bits));
-    code = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, code);
+    if (const auto is_nan = hn::IsNaN(value); HWY_UNLIKELY(!hn::AllFalse(d, is_nan))) {
+      const auto payload = hn::ShiftRightSame(hn::Or(hn::And(bits, hn::Set(du, 0x7fffffu)), hn::Set(du, kQuiet)), drop);
+      const auto nan = hn::Or(hn::Or(payload, hn::Set(du, infinity)), hn::Set(du, nan_bits));
+      code = hn::IfThenElse(hn::RebindMask(du, is_nan), nan, code);
+    }
     const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(du, 0x80u));
-    return hn::DemoteTo(d_raw, hn::BitCast(di, hn::Or(code, sign)));
+    return hn::TruncateTo(d_raw, hn::Or(code, sign));
   }
 
   int drop;

@@ -197,6 +197,57 @@ void store_row(DType t, const float* src, std::size_t n, void* dst) {
   }
 }
 
+// Integers of 8 and 16 bits, which float32 holds: each becomes the nearest that the other dtype has.
+template <class From, class To>
+void convert_integers(const void* src, std::size_t n, void* dst) {
+  const hn::ScalableTag<std::int32_t> d;
+  const hn::Rebind<From, decltype(d)> d_from;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Rebind<To, decltype(d)> d_to;
+  const hn::RebindToUnsigned<decltype(d_to)> d_bits;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto lowest = hn::Set(d, hwy::LimitsMin<To>()), highest = hn::Set(d, hwy::LimitsMax<To>());
+  const auto* from = static_cast<const From*>(src);
+  auto* to = static_cast<To*>(dst);
+  std::size_t i = 0;
+#pragma GCC unroll 4
+  for (; i + lanes <= n; i += lanes) {
+    const auto held = hn::Min(hn::Max(hn::PromoteTo(d, hn::LoadU(d_from, from + i)), lowest), highest);
+    hn::StoreU(hn::BitCast(d_to, hn::TruncateTo(d_bits, hn::BitCast(du, held))), d_to, to + i);
+  }
+  for (; i < n; ++i) to[i] = static_cast<To>(std::clamp<int>(from[i], hwy::LimitsMin<To>(), hwy::LimitsMax<To>()));
+}
+
+template <class From>
+bool convert_integers(const void* src, DType to, std::size_t n, void* dst) {
+  if (to == DType::int8) return convert_integers<From, std::int8_t>(src, n, dst), true;
+  if (to == DType::uint8) return convert_integers<From, std::uint8_t>(src, n, dst), true;
+  if (to == DType::int16) return convert_integers<From, std::int16_t>(src, n, dst), true;
+  if (to == DType::uint16) return convert_integers<From, std::uint16_t>(src, n, dst), true;
+  return false;
+}
+
+bool convert_integers(DType from, const void* src, DType to, std::size_t n, void* dst) {
+  if (from == DType::int8) return convert_integers<std::int8_t>(src, to, n, dst);
+  if (from == DType::uint8) return convert_integers<std::uint8_t>(src, to, n, dst);
+  if (from == DType::int16) return convert_integers<std::int16_t>(src, to, n, dst);
+  if (from == DType::uint16) return convert_integers<std::uint16_t>(src, to, n, dst);
+  return false;
+}
+
+void convert(DType from, const void* src, DType to, std::size_t n, void* dst) {
+  if (convert_integers(from, src, to, n, dst)) return;
+  if (from == DType::float32) return store_row(to, static_cast<const float*>(src), n, dst);
+  if (to == DType::float32) return load_row(from, src, n, static_cast<float*>(dst));
+  constexpr std::size_t kPiece = 512;
+  alignas(64) float values[kPiece];
+  for (std::size_t i = 0; i < n; i += kPiece) {
+    const std::size_t count = std::min(kPiece, n - i);
+    load_row(from, static_cast<const std::byte*>(src) + i * static_cast<std::size_t>(size_bytes(from)), count, values);
+    store_row(to, values, count, static_cast<std::byte*>(dst) + i * static_cast<std::size_t>(size_bytes(to)));
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::fast
 HWY_AFTER_NAMESPACE();
@@ -204,6 +255,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::fast {
 
+HWY_EXPORT(convert);
 HWY_EXPORT(load_every_fourth);
 HWY_EXPORT(load_every_second);
 HWY_EXPORT(load_row);
@@ -287,6 +339,10 @@ void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t s
     HWY_DYNAMIC_DISPATCH(store_row)(t, src + i, count, block);
     move_raw(size_bytes(t), block, 1, to + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride, count);
   }
+}
+
+void convert(DType from, const void* src, DType to, std::size_t n, void* dst) {
+  HWY_DYNAMIC_DISPATCH(convert)(from, src, to, n, dst);
 }
 
 void load_bits(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst) {

@@ -265,7 +265,9 @@ bool is_finite(const Source& b, std::size_t k, std::size_t n) {
   return b.narrow ? is_finite<Narrow>(b, k, n) : is_finite<Wide>(b, k, n);
 }
 
-constexpr std::size_t kFew = 16;  // of which at most one is not zero
+// Of so many elements at most one is not zero, for it to be quicker: where they have to be found, and where they are
+// known.
+constexpr std::size_t kFew = 16, kFewKnown = 3;
 
 template <class Left, class Right>
 void multiply_few_as(const FewElements& few, const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
@@ -304,7 +306,7 @@ bool multiply_few(const Source& a, const Source& b, Output out, std::size_t k, s
 // The same if somebody knows where a has them.
 bool multiply_known(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   const FewPlaces* const known = FewPlaces::current();
-  if (!known || n == 1 || !few_elements().take(*known, a, k, m, k * m / kFew)) return false;
+  if (!known || n == 1 || !few_elements().take(*known, a, k, m, k * m / kFewKnown)) return false;
   if (!known->times_finite && !is_finite(b, k, n)) return false;
   (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>)(few_elements(), a, b, out, k, m, n);
   return true;

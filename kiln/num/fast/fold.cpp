@@ -100,11 +100,10 @@ void fold_ordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows, s
 
 // maximum and minimum give the same value in any order and however often an element takes part, so they run
 // along the row in independent lanes and the last vector may overlap the one before. n is at least a vector.
-template <AluOp kOp>
-float fold_any_order(const float* row, std::size_t n, float start) {
+template <class Fn>
+HWY_INLINE float fold_lanes(const Fn fn, const float* row, std::size_t n) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
-  const Arith<kOp> fn;
   auto v0 = hn::LoadU(d, row + n - lanes), v1 = v0, v2 = v0, v3 = v0;
   std::size_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
@@ -120,7 +119,35 @@ float fold_any_order(const float* row, std::size_t n, float start) {
   if constexpr (hn::MaxLanes(d) >= 8) v0 = fn(d, v0, hn::Reverse8(d, v0));
   v0 = fn(d, v0, hn::Reverse4(d, v0));
   v0 = fn(d, v0, hn::Reverse2(d, v0));
-  return plain::arith(kOp, start, hn::GetLane(v0));
+  return hn::GetLane(v0);
+}
+
+// One operation of the processor, which is the operator but for zeros and NaN.
+template <AluOp kOp>
+struct Nearly {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V x, V y) const {
+    return kOp == AluOp::maximum ? hn::Max(x, y) : hn::Min(x, y);
+  }
+};
+
+// Looks at the sums of two: one of NaN is NaN, and so is one of opposite infinities. n is at least a vector.
+bool may_have_nan(const float* row, std::size_t n) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto found = hn::IsNaN(hn::LoadU(d, row + n - lanes));
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes)
+    found = hn::Or(found, hn::IsNaN(hn::Add(hn::LoadU(d, row + i), hn::LoadU(d, row + i + lanes))));
+  if (i + lanes <= n) found = hn::Or(found, hn::IsNaN(hn::LoadU(d, row + i)));
+  return !hn::AllFalse(d, found);
+}
+
+template <AluOp kOp>
+float fold_any_order(const float* row, std::size_t n, float start) {
+  const float nearly = fold_lanes(Nearly<kOp>(), row, n);
+  const bool certain = nearly != 0 && !may_have_nan(row, n);
+  return plain::arith(kOp, start, certain ? nearly : fold_lanes(Arith<kOp>(), row, n));
 }
 
 template <AluOp kOp>
@@ -147,6 +174,21 @@ bool fold_rows(AluOp op, const float* x, std::ptrdiff_t row_stride, std::size_t 
       return true;
     case AluOp::minimum:
       fold_unordered<AluOp::minimum>(x, row_stride, rows, n, acc);
+      return true;
+    case AluOp::logical_and:
+      fold_ordered<AluOp::logical_and>(x, row_stride, rows, n, acc);
+      return true;
+    case AluOp::logical_or:
+      fold_ordered<AluOp::logical_or>(x, row_stride, rows, n, acc);
+      return true;
+    case AluOp::logical_xor:
+      fold_ordered<AluOp::logical_xor>(x, row_stride, rows, n, acc);
+      return true;
+    case AluOp::abs_max:
+      fold_ordered<AluOp::abs_max>(x, row_stride, rows, n, acc);
+      return true;
+    case AluOp::abs_min:
+      fold_ordered<AluOp::abs_min>(x, row_stride, rows, n, acc);
       return true;
     default:
       return false;

@@ -85,6 +85,14 @@ std::uint32_t scaled_activation(ActFn fn, const float* x, float scale, float bia
   return largest(sizeof *out, out, 1, n);
 }
 
+bool stays_within(float low, float high, bool magnitude, const float* x, float scale, float bias, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float scaled = x[i] * scale + bias, value = magnitude ? std::fabs(scaled) : scaled;
+    if (!(value >= low && value <= high)) return false;
+  }
+  return true;
+}
+
 std::uint32_t activation(ActFn fn, const float* x, float param, float* out, std::size_t n) {
   if (fn == ActFn::copy) {
     if (n > 0) std::memmove(out, x, n * sizeof(float));

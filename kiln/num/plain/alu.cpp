@@ -167,6 +167,17 @@ std::uint32_t alu_rows(AluOp op, const FloatRows& a, const FloatRows& b, float* 
   return found;
 }
 
+void alu_narrow(AluOp op, DType t, const void* a, const void* b, void* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t at = i * static_cast<std::size_t>(size_bytes(t));
+    float x, y = 0.0f;
+    load(t, static_cast<const std::byte*>(a) + at, 1, 1, &x);
+    if (!is_unary(op)) load(t, static_cast<const std::byte*>(b) + at, 1, 1, &y);
+    const float result = arith(op, x, y);
+    store(t, &result, 1, static_cast<std::byte*>(out) + at, 1);
+  }
+}
+
 void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
              std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = bits(op, width_bits, a[i], is_unary(op) ? 0 : b[i]);

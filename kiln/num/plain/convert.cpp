@@ -23,6 +23,14 @@ void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t s
     kiln::store_bits(t, from_float(t, src[i]), at(dst, static_cast<std::ptrdiff_t>(i) * stride, size_bytes(t)));
 }
 
+void convert(DType from, const void* src, DType to, std::size_t n, void* dst) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto index = static_cast<std::ptrdiff_t>(i);
+    const float value = to_float(from, kiln::load_bits(from, at(src, index, size_bytes(from))));
+    kiln::store_bits(to, from_float(to, value), at(dst, index, size_bytes(to)));
+  }
+}
+
 // The machine is little-endian, so the low bytes of a 32-bit word are its first ones.
 void load_bits(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst) {
   for (std::size_t i = 0; i < n; ++i) {

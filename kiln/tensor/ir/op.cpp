@@ -1,5 +1,10 @@
 #include "kiln/tensor/ir/op.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "kiln/base/error.h"
 
 namespace kiln::tensor {
@@ -8,14 +13,12 @@ namespace {
 Lowering lowered_alu(AluOp op) { return {.kind = Lowering::Kind::alu, .alu = op}; }
 Lowering lowered_act(ActFn fn) { return {.kind = Lowering::Kind::act, .act = fn}; }
 
+constexpr std::string_view kKindWords[] = {"ints", "int", "real", "bool", "dtype", "text"};  // in AttrKind's order
+
 AttrKind kind_of(std::string_view word) {
-  if (word == "ints") return AttrKind::ints;
-  if (word == "int") return AttrKind::integer;
-  if (word == "real") return AttrKind::real;
-  if (word == "bool") return AttrKind::boolean;
-  if (word == "dtype") return AttrKind::dtype;
-  KILN_ASSERT(word == "text");
-  return AttrKind::text;
+  const auto* found = std::ranges::find(kKindWords, word);
+  KILN_ASSERT(found != std::end(kKindWords));
+  return static_cast<AttrKind>(found - std::begin(kKindWords));
 }
 
 // "axes:ints keepdims:bool".
@@ -56,6 +59,16 @@ const std::vector<OpInfo>& table() {
 }  // namespace
 
 const OpInfo& info(OpCode code) { return table()[static_cast<std::size_t>(code)]; }
+
+std::string to_string(const OpInfo& op) {
+  constexpr std::string_view kOperands[] = {"x", "y", "z", "w"};
+  std::vector<std::string> parts;
+  if (op.operands < 0) parts.emplace_back("...");
+  for (int i = 0; i < op.operands; ++i) parts.emplace_back(kOperands[i]);
+  for (const AttrInfo& a : op.attributes)
+    parts.push_back(fmt::format("{}={}", a.name, kKindWords[static_cast<std::size_t>(a.kind)]));
+  return fmt::format("{}({})", op.name, fmt::join(parts, ", "));
+}
 
 bool parse_op(std::string_view text, OpCode& out) {
   for (std::size_t i = 0; i < table().size(); ++i) {

@@ -46,6 +46,8 @@ struct OpInfo {
 };
 
 const OpInfo& info(OpCode code);
+// "sum(x, axes=ints, keepdims=bool)".
+std::string to_string(const OpInfo& op);
 inline std::string_view name(OpCode code) { return info(code).name; }
 bool parse_op(std::string_view text, OpCode& out);
 std::vector<OpCode> all_ops();

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <map>
@@ -22,8 +23,19 @@ class Parser {
   Graph parse();
 
  private:
-  [[noreturn]] void fail(const std::string& found) {
-    raise(rules::kTable, rules::kText, {.found = found, .loc = {.file = file_, .line = lexer_.peek().line}});
+  [[noreturn]] void fail(const std::string& found, std::string allowed = {}, std::string help = {}) {
+    raise(rules::kTable, rules::kText,
+          {.found = found,
+           .allowed = std::move(allowed),
+           .help = std::move(help),
+           .loc = {.file = file_, .line = lexer_.peek().line}});
+  }
+  // A name that is none of these.
+  template <class Names>
+  [[noreturn]] void fail_unknown(const std::string& found, std::string_view word, const Names& names,
+                                 std::string allowed) {
+    const std::string_view best = suggest(word, names);
+    fail(found, std::move(allowed), best.empty() ? std::string() : fmt::format("did you mean `{}`?", best));
   }
   bool accept(std::string_view punctuation) {
     if (!lexer_.peek().is(punctuation)) return false;
@@ -57,6 +69,8 @@ class Parser {
   DType dtype();
   AttrValue attribute(AttrKind kind);
   Value value(const std::string& name);
+  [[noreturn]] void fail_attribute(const std::string& op_name, const std::string& found,
+                                   const std::vector<AttrInfo>& infos);
   void statement();
   Value call(const Type* given);
   void accept_place();
@@ -109,7 +123,14 @@ Ints Parser::ints() {
 DType Parser::dtype() {
   const std::string text = word();
   DType t;
-  if (!parse_dtype(text, t)) fail(fmt::format("`{}` is no dtype", text));
+  if (!parse_dtype(text, t)) {
+    std::vector<std::string_view> names;
+    for (const DTypeInfo& row : kDTypes) {
+      if (row.cls != DTypeClass::packed) names.push_back(row.name);
+    }
+    const std::string allowed = fmt::format("{}; the chip has no others", fmt::join(names, ", "));
+    fail_unknown(fmt::format("`{}` is no dtype", text), text, names, allowed);
+  }
   return t;
 }
 
@@ -140,7 +161,11 @@ AttrValue Parser::attribute(AttrKind kind) {
 
 Value Parser::value(const std::string& name) {
   const auto it = names_.find(name);
-  if (it == names_.end()) fail(fmt::format("`{}` is no value yet", name));
+  if (it == names_.end()) {
+    std::vector<std::string_view> names;
+    for (const auto& known : names_) names.push_back(known.first);
+    fail_unknown(fmt::format("`{}` is no value yet", name), name, names, "a value of a line above");
+  }
   return it->second;
 }
 
@@ -164,10 +189,22 @@ Value Parser::make(OpCode code, std::vector<Scalar> scalars, std::vector<Value> 
   return graph_.add(code, std::move(operands), std::move(attrs));
 }
 
+void Parser::fail_attribute(const std::string& op_name, const std::string& found, const std::vector<AttrInfo>& infos) {
+  std::vector<std::string_view> names;
+  for (const AttrInfo& info : infos) names.push_back(info.name);
+  fail_unknown(fmt::format("{} has no attribute `{}`", op_name, found), found, names,
+               names.empty() ? "no attributes" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
 Value Parser::call(const Type* given) {
   const std::string op_name = word();
   OpCode code;
-  if (!parse_op(op_name, code)) fail(fmt::format("`{}` is no op", op_name));
+  if (!parse_op(op_name, code)) {
+    std::vector<std::string_view> names;
+    for (const OpCode other : all_ops()) names.push_back(name(other));
+    fail_unknown(fmt::format("`{}` is no op", op_name), op_name, names,
+                 "the ops that `kiln opt --ops` lists; softmax and norms are written with these");
+  }
   const auto& infos = info(code).attributes;
   std::vector<std::optional<AttrValue>> found(infos.size());
   std::vector<Value> operands;
@@ -203,7 +240,7 @@ Value Parser::call(const Type* given) {
       } else {
         std::size_t i = 0;
         while (i < infos.size() && infos[i].name != first) ++i;
-        if (i == infos.size()) fail(fmt::format("{} has no attribute `{}`", op_name, first));
+        if (i == infos.size()) fail_attribute(op_name, first, infos);
         found[i] = attribute(infos[i].kind);
       }
     }
@@ -211,7 +248,7 @@ Value Parser::call(const Type* given) {
   }
   Attrs attrs;
   for (std::size_t i = 0; i < infos.size(); ++i) {
-    if (!found[i]) fail(fmt::format("{} needs the attribute `{}`", op_name, infos[i].name));
+    if (!found[i]) fail(fmt::format("{} needs the attribute `{}`", op_name, infos[i].name), to_string(info(code)));
     attrs.push_back(*found[i]);
   }
   accept_place();

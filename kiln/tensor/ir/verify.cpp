@@ -2,14 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kiln/tensor/ir/text.h"
 
 namespace kiln::tensor {
 namespace {
 
-// Our bug, whatever the program: with the program as the pass left it.
+bool has_all_that_it_names(const Graph& graph) {
+  const auto exists = [&](Value v) { return v < graph.size(); };
+  return std::ranges::all_of(graph.ops(), [&](const Op& op) { return std::ranges::all_of(op.operands, exists); }) &&
+         std::ranges::all_of(graph.outputs(), [&](const Output& o) { return exists(o.value); });
+}
+
+// Our bug, whatever the program: with the program as the pass left it, where that can be printed.
 [[noreturn]] void refuse(const Graph& graph, const std::string& pass, const std::string& found) {
-  internal_error(__FILE__, __LINE__, fmt::format("after {}: {}; the program:\n{}", pass, found, print(graph)));
+  const std::string text = has_all_that_it_names(graph) ? "; the program:\n" + print(graph) : "";
+  internal_error(__FILE__, __LINE__, fmt::format("after {}: {}{}", pass, found, text));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
+#include <span>
 
 #include "kiln/check/check_program.h"
 #include "kiln/tensor/ir/rules.h"
@@ -12,6 +14,7 @@
 #include "kiln/tensor/lower/dma_starts.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
+#include "kiln/tensor/lower/reproducer.h"
 #include "kiln/tensor/lower/solve.h"
 #include "kiln/tensor/lower/tuner.h"
 #include "kiln/tensor/passes/access.h"
@@ -35,17 +38,18 @@ namespace {
 struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
+  bool needed = false;  // without it there are no instructions for some programs
 };
 constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"running-sums", with_running_sums},
                             {"first-of-sorts", first_of_sorts},
-                            {"expand", expand},
+                            {"expand", expand, true},
                             {"odd-lengths", with_even_lengths},
                             {"turn-columns", with_turned_columns},
                             {"large-moments", with_large_moments},
-                            {"decompose", decompose},
-                            {"simplify", canonicalize},
-                            {"split-views", split_views},
+                            {"decompose", decompose, true},
+                            {"simplify", canonicalize, true},
+                            {"split-views", split_views, true},
                             {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
@@ -118,13 +122,37 @@ std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptio
   return make(cores, options, choice, plans);
 }
 
+namespace {
+
+Graph after(const Pass& pass, const Graph& graph) {
+  Graph out = with_bodies(pass.run(graph), pass.run);
+  verify(out, pass.name);
+  return out;
+}
+
+}  // namespace
+
 std::vector<PassResult> run_passes(const Graph& graph) {
   std::vector<PassResult> out;
   for (const Pass& pass : kPasses) {
-    out.push_back({pass.name, with_bodies(pass.run(out.empty() ? graph : out.back().graph), pass.run)});
-    verify(out.back().graph, pass.name);
+    const std::clock_t begin = std::clock();
+    Graph made = after(pass, out.empty() ? graph : out.back().graph);
+    out.push_back({pass.name, std::move(made), static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC});
   }
   return out;
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> out;
+  for (const Pass& pass : kPasses) out.emplace_back(pass.name);
+  return out;
+}
+
+Graph run_needed_passes(Graph graph, std::size_t first) {
+  for (const Pass& pass : std::span(kPasses).subspan(first)) {
+    if (pass.needed) graph = after(pass, graph);
+  }
+  return graph;
 }
 
 namespace {
@@ -211,11 +239,18 @@ void fill_constants(Compiled& made) {
   }
 }
 
-Solved solve(const Graph& graph, const CompileOptions& options) {
+Graph before_passes(const Graph& graph, Target target) {
   verify(graph, "the front end");
   Graph whole = inlined(graph);
-  if (has_collectives(graph)) whole = with_collective_kernels(whole, options.target);
-  Graph ready = std::move(run_passes(for_chip(whole, arch(options.target))).back().graph);
+  if (has_collectives(graph)) whole = with_collective_kernels(whole, target);
+  return for_chip(whole, arch(target));
+}
+
+Solved solve(const Graph& graph, const CompileOptions& options) {
+  return solve_after_passes(std::move(run_passes(before_passes(graph, options.target)).back().graph), options);
+}
+
+Solved solve_after_passes(Graph ready, const CompileOptions& options) {
   if (options.lnc == 2) return solve_pair(ready, options);
   Solved solved = first_that_fits({std::move(ready)}, options);
   if (options.level >= 2) improve(solved, options);
@@ -225,10 +260,12 @@ Solved solve(const Graph& graph, const CompileOptions& options) {
 isa::Launch Compiled::launch() const { return peer ? isa::Launch({&program, &*peer}) : isa::Launch(program); }
 
 Compiled compile(const Graph& graph, const CompileOptions& options) {
-  if (options.level >= 3) return tuned(graph, options);
-  Compiled made = solve(graph, options).made;
-  fill_constants(made);
-  return made;
+  return or_reproducer(graph, options, [&] {
+    if (options.level >= 3) return tuned(graph, options);
+    Compiled made = solve(graph, options).made;
+    fill_constants(made);
+    return made;
+  });
 }
 
 }  // namespace kiln::tensor

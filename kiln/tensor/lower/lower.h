@@ -78,11 +78,17 @@ struct Compiled {
 // fit.
 Compiled compile(const Graph& graph, const CompileOptions& options = {});
 
-// The graph after each pass, by the pass's name, in order.
+// The graph after each pass, by the pass's name, in order, and the processor time that the pass took.
 struct PassResult {
   std::string pass;
   Graph graph;
+  double seconds = 0;
 };
 std::vector<PassResult> run_passes(const Graph& graph);
+std::vector<std::string> pass_names();
+// What passes begin with: calls inlined, collectives as kernels, what the chip lacks written with what it has.
+Graph before_passes(const Graph& graph, Target target);
+// The passes from number `first` on without which there would be no instructions, and none of the others.
+Graph run_needed_passes(Graph graph, std::size_t first);
 
 }  // namespace kiln::tensor

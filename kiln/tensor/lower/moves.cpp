@@ -87,11 +87,22 @@ Tile RegionEmitter::load(int index) {
   return tile;
 }
 
-// The footprint that a load comes with. Pieces of rows come by themselves.
+// The footprint that a load comes with. Of pieces of rows, that of the piece, if it is no more than they are by
+// themselves.
 const Footprint* RegionEmitter::shared(int index) const {
   const Leaf& leaf = layout_.loads[index];
-  if (columns_ || kept(leaf) || is_turned(leaf)) return nullptr;
-  return layout_.footprint(index);
+  if (kept(leaf) || is_turned(leaf)) return nullptr;
+  const Footprint* all = layout_.footprint(index);
+  if (!columns_ || !all) return all;
+  if (columns_->spread || leaf.free.back().count != columns_->extent) return nullptr;
+  const bool is_alone = all->loads.size() == 1;  // every second element, or the like
+  const auto loads = static_cast<std::int64_t>(all->loads.size());
+  return is_alone || span_of_piece(*all, leaf) <= loads * columns_->size ? all : nullptr;
+}
+
+// Elements of a footprint that a piece of its rows has.
+std::int64_t RegionEmitter::span_of_piece(const Footprint& all, const Leaf& leaf) const {
+  return all.span - (columns_->extent - columns_->size) * leaf.free.back().stride;
 }
 
 // A view of what is loaded once for several operands.
@@ -101,16 +112,26 @@ Tile RegionEmitter::load_shared(int index, const Footprint& all) {
   for (const Scope& s : scopes_) {
     if (const auto it = s.footprints.find(&all); it != s.footprints.end()) loaded = &it->second;
   }
+  Dims free = leaf.free;
+  std::int64_t span = all.span;
+  Index skip = 0;
+  if (columns_) {
+    span = span_of_piece(all, leaf);
+    skip = columns_->start * free.back().stride;
+    free.back().count = columns_->size;
+  }
   if (!loaded) {
-    const Tile run = new_tile(k_, Memory::sbuf, rows_, {1, {all.span}}, tile_dtype(leaf.value));
+    const Tile run = new_tile(k_, Memory::sbuf, rows_, {1, {span}}, tile_dtype(leaf.value));
     Dims pattern = layout_.on_partitions(leaf, rows_);
-    pattern.push_back({1, all.span});
-    k_.dma_copy({.dst = view_of(run, {{1, all.span}}),
-                 .src = storage_.of.at(leaf.base).ap(pattern, place(leaf) + (all.offset - leaf.offset))});
+    pattern.push_back({1, span});
+    k_.dma_copy({.dst = view_of(run, {{1, span}}),
+                 .src = storage_.of.at(leaf.base).ap(pattern, place(leaf) + skip + (all.offset - leaf.offset))});
     loaded = &(scopes_.back().footprints[&all] = run);
   }
   const isa::Dim packed = layout_.packed == 1 ? isa::Dim{0, 1} : isa::Dim{leaf.packed, layout_.packed};
-  return {loaded->storage, leaf.offset - all.offset, packed, leaf.free, rows_};
+  Index first = leaf.offset - all.offset;
+  if (loaded->count() != span) first += skip;  // the whole row was there
+  return {loaded->storage, first, packed, free, rows_};
 }
 
 // Rows lie next to each other in HBM and elements of a row apart: moved as they are, every element would be a transfer.

@@ -153,6 +153,7 @@ class RegionEmitter {
   const Tile* kept_result(const Leaf& leaf) const;
   Tile load(int leaf);
   const Footprint* shared(int leaf) const;
+  std::int64_t span_of_piece(const Footprint& all, const Leaf& leaf) const;
   Tile load_shared(int leaf, const Footprint& all);
   Tile operand(Value op, std::size_t i);
   Given given(Value op, std::size_t i);

@@ -12,6 +12,8 @@ struct Solved {
   std::unique_ptr<Plans> plans;  // of these
 };
 Solved solve(const Graph& graph, const CompileOptions& options);
+// The same from what the passes left.
+Solved solve_after_passes(Graph ready, const CompileOptions& options);
 
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,

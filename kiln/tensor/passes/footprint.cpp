@@ -7,7 +7,8 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kMostBytes = 80 << 10;  // of a partition
+constexpr std::int64_t kMostBytes = 80 << 10;      // of a partition
+constexpr std::int64_t kMostBytesOfRow = 1 << 20;  // of a row by itself, which can go in pieces
 
 struct Reach {
   std::int64_t elements = 1, last = 0;  // how many on a partition, and where the last one lies behind the first
@@ -60,7 +61,9 @@ std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
     const bool scattered = comes_by_elements(layout, first);
     if ((scattered ? 5 : 2) * reach.elements < reach.last) continue;  // most of what lies between is not wanted
     Footprint all{first.offset, reach.last + 1, {order[i]}};
-    const std::int64_t most = kMostBytes / size_bytes(graph.type(first.value).dtype);
+    const auto is_long = [](const isa::Dim& d) { return d.count > 1; };
+    const bool is_row = layout.packed == 1 && std::none_of(first.free.begin(), first.free.end() - 1, is_long);
+    const std::int64_t most = (is_row ? kMostBytesOfRow : kMostBytes) / size_bytes(graph.type(first.value).dtype);
     std::int64_t last = first.offset;
     for (std::size_t j = i + 1; j < order.size(); ++j) {
       const Leaf& next = layout.loads[order[j]];

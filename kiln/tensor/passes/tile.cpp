@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kiln/tensor/lower/lines.h"
+#include "kiln/tensor/lower/turn.h"
 
 namespace kiln::tensor {
 namespace {
@@ -25,6 +26,16 @@ struct Estimator {
   const Arch& arch;
   double sbuf_share;
 
+  // Whether rows lie beside each other in HBM, so that long runs of many of them are moved, and turned on the chip.
+  bool comes_turned(const Leaf& leaf, const Layout& plan, const Dims& row) const {
+    constexpr std::int64_t kFewest = 8;
+    const std::vector<Value>& ops = fusion.regions[region].ops;
+    return leaf.partition == 1 && plan.packed == 1 && plan.grouped == 1 && plan.partitions >= kLanesOfBlock &&
+           Turner::takes(graph.type(leaf.value).dtype) && row.size() == 1 && row[0].stride > 1 &&
+           row[0].count >= kFewest &&
+           std::none_of(ops.begin(), ops.end(), [&](Value v) { return is_product(graph.op(v).code); });
+  }
+
   // Bytes that a leaf costs per row of a partition: short runs count as longer ones.
   double row_bytes(const Leaf& leaf, const Layout& plan) const {
     const std::int64_t size = size_bytes(graph.type(leaf.value).dtype);
@@ -36,6 +47,10 @@ struct Estimator {
     join_together(dims);
     std::int64_t run = 1, runs = 1;
     for (const isa::Dim& d : dims[0]) runs *= d.count;
+    if (comes_turned(leaf, plan, dims[0])) {
+      const auto beside = static_cast<double>(plan.partitions * size);  // a run is of as many rows as there are
+      return static_cast<double>(runs * size) * std::max(1.0, kShortRun / beside);
+    }
     if (!dims[0].empty() && dims[0].back().stride == 1) run = dims[0].back().count;
     runs /= run;
     return static_cast<double>(runs * std::max(run * size, kShortRun));
@@ -67,6 +82,20 @@ struct Estimator {
       if (const auto it = ends.find(v); it != ends.end()) now -= it->second;
     }
     return most;
+  }
+
+  // Whether rows that are too wide can go in pieces: what is computed has a place for each column, or one for the row.
+  bool can_go_in_pieces(const Layout& plan, double widest) const {
+    if (plan.packed != 1) return false;
+    const std::vector<Value>& ops = fusion.regions[region].ops;
+    return std::all_of(ops.begin(), ops.end(), [&](Value v) {
+      const OpCode code = graph.op(v).code;
+      const auto columns = static_cast<double>(graph.type(v).shape.empty() ? 1 : graph.type(v).shape.back());
+      const double per_row = static_cast<double>(graph.type(v).size()) / static_cast<double>(plan.all_rows());
+      const bool fits = per_row <= 1 || (per_row == widest && columns == widest);
+      const bool is_simple = is_elementwise(code) || code == OpCode::where || code == OpCode::cast;
+      return fits && (is_simple || (is_reduction(code) && per_row <= 1));
+    });
   }
 
   double estimate(const Layout& plan) const {
@@ -115,7 +144,9 @@ struct Estimator {
     if (fusion.regions[region].ops.size() > kManyOps)
       live = std::max(live, kBlocks * static_cast<double>(plan.packed) * (live_bytes(rows) + widest * 4 * loads));
     const double budget = static_cast<double>(arch.sbuf_partition_bytes) * sbuf_share;
-    const double over = live > budget ? 1000 * live / budget : 1;
+    constexpr double kPieces = 1.1, kNoRoom = 1000;
+    const double pieces = can_go_in_pieces(plan, widest) ? kPieces : kNoRoom * live / budget;
+    const double over = live > budget ? pieces : 1;
     const double rest = plan.rest.empty() ? 0 : estimate(plan.rest[0]) - kBefore;
     return rest + over * (kBefore + iterations * std::max(computed, moved) + std::min(computed, moved));
   }

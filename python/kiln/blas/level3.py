@@ -1,5 +1,7 @@
 """Level 3: matrices. Results are new arrays, unless `out` names one that is to be written."""
 
+import math
+
 import numpy as np
 
 from . import _native as native
@@ -72,7 +74,7 @@ def _stack(array, batch):
     """(array, elements between matrices): a stack that lies dense by rows, or one matrix for all."""
     if array.ndim == 2:
         return np.ascontiguousarray(array), 0
-    wide = np.broadcast_to(array, (*batch, *array.shape[-2:])).reshape(-1, *array.shape[-2:])
+    wide = np.broadcast_to(array, (*batch, *array.shape[-2:])).reshape(math.prod(batch), *array.shape[-2:])
     wide = np.ascontiguousarray(wide)
     return wide, wide.shape[1] * wide.shape[2]
 

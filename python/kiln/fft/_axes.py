@@ -3,6 +3,8 @@
 import math
 import operator
 
+import numpy as np
+
 from ._refused import Refused
 
 NORMS = ("backward", "ortho", "forward")
@@ -27,8 +29,21 @@ def one_axis(axis, dim):
 
 def normal(axis, ndim, name="dim"):
     if not -ndim <= axis < ndim:
-        raise IndexError(f"{name}: {axis} is out of range for {ndim} dimensions")
+        raise np.exceptions.AxisError(f"{name}: {axis} is out of range for {ndim} dimensions")
     return axis % ndim
+
+
+def listed(values, name):
+    """Whole numbers that a caller gave: one, or several."""
+    if np.ndim(values) == 0:
+        values = (values,)
+    return [whole(v, name) for v in values]
+
+
+def listed_lengths(s):
+    """The same of lengths, of which -1 and None are those that are there."""
+    s = (s,) if np.ndim(s) == 0 else s
+    return [-1 if n is None else whole(n, "s") for n in s]
 
 
 def length(n, have, name="n"):
@@ -36,7 +51,7 @@ def length(n, have, name="n"):
         n = have
     n = whole(n, name)
     if n < 1:
-        raise ValueError(f"{name}: invalid number of data points ({n}), expected at least 1")
+        raise ValueError(f"{name}: Invalid number of FFT data points ({n}), expected at least 1")
     return n
 
 
@@ -45,33 +60,44 @@ def scale_of(norm, n, inverse):
     if norm is None:
         norm = "backward"
     if norm not in NORMS:
-        raise ValueError(f"norm: {norm!r}, expected one of {', '.join(repr(w) for w in NORMS)}")
+        raise unknown_norm(norm)
     if norm == "ortho":
         return 1 / math.sqrt(n)
     return 1 / n if (norm == "backward") == inverse else 1.0
+
+
+def unknown_norm(norm):
+    """The words of SciPy and NumPy, which programs look for."""
+    return ValueError(f'norm: Invalid norm value {norm!r}, should be "backward", "ortho" or "forward"')
 
 
 def swapped(norm):
     return {None: "forward", "backward": "forward", "forward": "backward"}.get(norm, norm)
 
 
-def several(shape, s, axes, dim, default=None):
-    """(lengths, axes) of a transform along several axes."""
+def several(shape, s, axes, dim, default=None, may_repeat=False):
+    """(lengths, axes) of a transform along several axes; one that repeats is transformed again, as NumPy has it."""
     if dim is not None:
         if axes is not None:
             raise ValueError("dim: it means axes, which are given too")
         axes = dim
     if axes is None:
         axes = default
+    s = None if s is None else listed_lengths(s)
     if axes is None:
-        axes = range(len(shape)) if s is None else range(len(shape) - len(s), len(shape))
-    axes = (axes,) if isinstance(axes, int) else tuple(axes)
-    axes = [normal(whole(a, "dim"), len(shape)) for a in axes]
-    if len(set(axes)) != len(axes):
+        axes = range(len(shape))
+        if s is not None:
+            if len(s) > len(shape):
+                raise Refused(f"s: its shape requires more axes than are present: {len(s)} lengths for {len(shape)}")
+            axes = axes[len(shape) - len(s):]
+    axes = [normal(a, len(shape)) for a in listed(axes, "dim")]
+    if len(set(axes)) != len(axes) and not may_repeat:
         raise ValueError(f"dim: axes repeat: {axes}")
-    if s is None:
-        s = [shape[a] for a in axes]
-    s = (s,) if isinstance(s, int) else tuple(s)
+    s = [-1] * len(axes) if s is None else s
     if len(s) != len(axes):
-        raise Refused(f"s: {len(s)} lengths for {len(axes)} axes")
-    return [length(None if n == -1 else n, shape[a], "s") for n, a in zip(s, axes)], axes
+        raise Refused(f"s: {len(s)} lengths for {len(axes)} axes; when given, axes and shape arguments have to be of "
+                      "the same length")
+    lengths = [shape[a] if n == -1 else n for n, a in zip(s, axes)]
+    if min(lengths, default=1) < 1:
+        raise ValueError(f"s: invalid number of data points ({lengths}) specified, expected at least 1 of each")
+    return lengths, axes

@@ -9,10 +9,11 @@ from kiln.blas._arrays import to_numpy, torch_of
 from kiln.blas._backend import note_precision, scope
 
 from . import precision as modes
-from ._axes import whole
 from ._linear import Linear, on_tensor
 from ._plain import ARGUMENTS, plain, with_arguments
+from ._refused import Refused
 from .complex import ComplexTensor
+from .workers import count_of
 
 
 # What NumPy and SciPy call the array.
@@ -26,8 +27,8 @@ def _as_ours(kwargs, first):
         if name in kwargs and name != first and first not in kwargs:
             kwargs[first] = kwargs.pop(name)
     workers = kwargs.pop("workers", None)
-    if workers is not None and whole(workers, "workers") == 0:
-        raise ValueError("workers: 0, expected None or another whole number")
+    if workers is not None:
+        count_of(workers)
     kwargs.pop("overwrite_x", None)
     if kwargs.get("plan", 0) is None:
         del kwargs["plan"]
@@ -106,7 +107,7 @@ class Data:
             if self.torch is not None:
                 self.value = v.to(self.torch.complex128 if v.dtype == self.torch.float64 else self.torch.complex64)
             else:
-                self.value = v.astype(np.complex128 if v.dtype == np.float64 else np.complex64)
+                self.value = v.astype(np.result_type(v.dtype, np.complex64))
         return self
 
     def conj(self):
@@ -121,20 +122,39 @@ class Data:
         """What the caller gets: complex tensors leave as ComplexTensors, as those of trnfft."""
         if self.torch is None:
             return self.value if out is None else _written(out, self.value)
+        if out is not None:
+            return _written_tensor(self.torch, out, self.value)
         if not self.is_complex:
             return self.value if self.dtype is None or self.dtype.is_complex else self.value.to(self.dtype)
         pair = ComplexTensor(self.value.real, self.value.imag)
         return pair if self.dtype is None else pair.to(self.dtype)
 
 
+def _written_tensor(torch, out, value):
+    """The same for tensors: `out` is one, or a ComplexTensor for complex numbers."""
+    parts = (out.real, out.imag) if isinstance(out, ComplexTensor) else (out,)
+    if not all(isinstance(p, torch.Tensor) for p in parts):
+        raise TypeError(f"out: {type(out).__name__}, expected a tensor")
+    if out.shape != value.shape:
+        raise ValueError(f"out: its shape is {tuple(out.shape)}, expected {tuple(value.shape)}")
+    values = (value.real, value.imag) if len(parts) == 2 and value.is_complex() else (value,)
+    if len(parts) != len(values) or not torch.can_cast(values[0].dtype, parts[0].dtype):
+        raise TypeError(f"out: elements are {parts[0].dtype}, which cannot hold {value.dtype}")
+    if torch.is_grad_enabled() and (value.requires_grad or out.requires_grad):
+        raise Refused("out: what is written there has no gradient, and one is required")
+    for part, numbers in zip(parts, values):
+        part.copy_(numbers)
+    return out
+
+
 def _written(out, value):
     """`out` with the result in it, as NumPy's functions have it."""
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"out: {type(out).__name__}, expected an array")
+        raise TypeError(f"out: {type(out).__name__}, but it must be of ArrayType")
     if out.shape != value.shape:
-        raise ValueError(f"out: its shape is {out.shape}, expected {value.shape}")
+        raise ValueError(f"out: it has wrong shape {out.shape}, expected {value.shape}")
     if not np.can_cast(value.dtype, out.dtype, "same_kind"):
-        raise TypeError(f"out: elements are {out.dtype}, which cannot hold {value.dtype}")
+        raise TypeError(f"out: elements are {out.dtype}. Cannot cast {value.dtype} to that")
     out[...] = value
     return out
 
@@ -144,12 +164,10 @@ def _float_array(array, name):
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
-    if array.dtype in (np.float32, np.float64, np.complex64, np.complex128):
+    if array.dtype.kind == "c" or array.dtype in (np.float32, np.float64, np.longdouble):
         return array
-    if array.dtype.kind == "c":
-        return array.astype(np.complex128)
     if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
-        return array.astype(np.float64 if array.dtype.itemsize > 4 else np.float32)
+        return array.astype(np.float32)
     raise TypeError(f"{name}: elements are {array.dtype}, expected numbers")
 
 

@@ -63,7 +63,7 @@ def _along_last(name):
         if n < 1:
             return None
         native = _is_native(backend)
-        if not native and (x.dtype not in SINGLE or not x.flags.c_contiguous):
+        if not native and (x.dtype not in SINGLE or not x.flags.c_contiguous or not x.flags.aligned):
             return None
         scale = 1 / n if positive else 1.0
         out = np.empty((*shape[:-1], n // 2 + 1 if kind == FORWARD else n), dtype)

@@ -1,5 +1,7 @@
 """Products of ComplexTensors: by torch natively, by kernels on the other backends; gradients by products again."""
 
+import math
+
 import numpy as np
 
 from kiln import blas
@@ -153,6 +155,11 @@ def gemm(a, b, trans_a="N", trans_b="N", products=4):
     return _pair(_nodes(torch)[1].apply(x, y, trans_a, trans_b, products), dtype)
 
 
+def rows_of(x):
+    """All rows of the last axis as a matrix, where there are no numbers too."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
 def matmul(a, b):
     """As torch.matmul."""
     import torch
@@ -169,10 +176,10 @@ def matmul(a, b):
         out = out if b.ndim > 1 else out.squeeze(-1)
         return out if a.ndim > 1 else out.squeeze(-2 if b.ndim > 1 else -1)
     if b.ndim == 2:  # one matrix for all: a single product
-        return gemm(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+        return gemm(rows_of(a), b).reshape(*a.shape[:-1], b.shape[-1])
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    left = a.expand(*batch, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
-    right = b.expand(*batch, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
+    left = a.expand(*batch, *a.shape[-2:]).reshape(math.prod(batch), *a.shape[-2:])
+    right = b.expand(*batch, *b.shape[-2:]).reshape(math.prod(batch), *b.shape[-2:])
     out = gemm(left, right)
     return out.reshape(*batch, *out.shape[-2:])
 

@@ -70,7 +70,7 @@ def _shape(x, n, kind):
 
 def _by_plan(x, n, kind, positive, scale, products="fp32"):
     shape = _shape(x, n, kind)
-    x = np.ascontiguousarray(x)
+    x = np.require(x, requirements="CA")
     y = np.empty(shape, np.float32 if kind == INVERSE else np.complex64)
     _native.transform(n, math.prod(shape[:-1]), kind, positive, scale, PRECISIONS[products], x.ctypes.data,
                       y.ctypes.data)
@@ -82,7 +82,7 @@ def transform(x, n, kind, positive, scale, mode, in_single=False):
     of INVERSE the other way round. `in_single`: natively, what NumPy computes in float64 and rounds to float32 is
     computed in float32."""
     if x.size == 0:
-        return np.zeros(_shape(x, n, kind), x.real.dtype if kind == INVERSE else np.result_type(x.dtype, np.complex64))
+        return np.zeros(_shape(x, n, kind), _result_dtype(x.dtype, kind))
     single = x.dtype in (np.float32, np.complex64)
     products = precision.PRODUCTS[mode]
     native = is_native()
@@ -93,21 +93,22 @@ def transform(x, n, kind, positive, scale, mode, in_single=False):
     if products is None and single:
         return _by_plan(x, n, kind, positive, scale)
     if products in (None, "fp64"):
-        wide = x.astype(np.float64 if kind == FORWARD else np.complex128)
         if native:
+            wide = x.astype(np.result_type(x.dtype, np.float64), copy=False)
             y = _by_numpy(wide, n, kind, positive, scale)
             _native.note_transform(n, x.size // x.shape[-1], kind, positive, scale)
         else:
+            wide = x.astype(np.float64 if kind == FORWARD else np.complex128)
             y = _staged.transform_double(wide, n, kind, positive, scale)
-        return y.astype(_result_dtype(single, kind))
+        return y.astype(_result_dtype(x.dtype, kind), copy=False)
     if products.startswith("bf16") and not native:
         y = _by_plan(x.astype(np.float32 if kind == FORWARD else np.complex64), n, kind, positive, scale, products)
     else:
         y = _staged.transform(x, n, kind, positive, scale, products)
-    return y.astype(_result_dtype(single, kind), copy=False)
+    return y.astype(_result_dtype(x.dtype, kind), copy=False)
 
 
-def _result_dtype(single, kind):
-    if kind == INVERSE:
-        return np.float32 if single else np.float64
-    return np.complex64 if single else np.complex128
+def _result_dtype(given, kind):
+    """That of results, as wide as what was given."""
+    wide = np.result_type(given, np.complex64)
+    return wide.type().real.dtype if kind == INVERSE else wide

@@ -1,8 +1,8 @@
 """Transforms with the names of numpy.fft, torch.fft and trnfft. `axis` and `dim`, `axes` and `dim` mean the same."""
 
-from ._axes import length, normal, one_axis, scale_of, several, swapped
+from ._axes import length, listed_lengths, normal, one_axis, scale_of, several, swapped
 from ._call import Data, mode_of, transforming
-from ._refused import Refused
+from ._refused import Refused, WrongKind
 from .fft_core import FORWARD, INVERSE, WHOLE, along
 
 
@@ -38,7 +38,7 @@ def _to_real(data, n, axis, norm, mode):
 
 def _require_real(data, name="input"):
     if data.is_complex:
-        raise Refused(f"{name}: complex numbers, expected real ones")
+        raise WrongKind(f"{name}: complex numbers; x must be a real sequence")
     return data
 
 
@@ -79,9 +79,16 @@ def ihfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=
     return _real(data, n, axis, swapped(norm), mode_of(precision)).conj().result(out)
 
 
+def _several(data, s, axes, dim, default, at_least=0):
+    lengths, axes = several(data.shape, s, axes, dim, default, may_repeat=data.torch is None)
+    if len(axes) < at_least:
+        raise Refused("dim: no axes, but at least 1 axis must be transformed")
+    return lengths, axes
+
+
 def _many(input, s, axes, norm, dim, inverse, precision, default=None, out=None):
     data = Data(input).as_complex()
-    lengths, axes = several(data.shape, s, axes, dim, default)
+    lengths, axes = _several(data, s, axes, dim, default)
     mode = mode_of(precision)
     for n, axis in zip(lengths[::-1], axes[::-1]):
         along(data, WHOLE, n, axis, inverse, scale_of(norm, n, inverse), mode)
@@ -90,7 +97,7 @@ def _many(input, s, axes, norm, dim, inverse, precision, default=None, out=None)
 
 def _many_real(data, s, axes, norm, dim, precision, default=None):
     """Half a spectrum along the last axis that is listed, whole ones along the others."""
-    lengths, axes = several(data.shape, s, axes, dim, default)
+    lengths, axes = _several(data, s, axes, dim, default, at_least=1)
     mode = mode_of(precision)
     _real(data, lengths[-1], axes[-1], norm, mode)
     for n, axis in zip(lengths[-2::-1], axes[-2::-1]):
@@ -100,9 +107,8 @@ def _many_real(data, s, axes, norm, dim, precision, default=None):
 
 def _many_to_real(data, s, axes, norm, dim, precision, default=None):
     data.as_complex()
-    given = s is not None
-    lengths, axes = several(data.shape, s, axes, dim, default)
-    if not given:
+    lengths, axes = _several(data, s, axes, dim, default, at_least=1)
+    if s is None or data.torch is not None and listed_lengths(s)[-1] == -1:  # torch fills in what NumPy takes as it is
         lengths[-1] = 2 * (data.shape[axes[-1]] - 1)
     mode = mode_of(precision)
     for n, axis in zip(lengths[:-1], axes[:-1]):

@@ -1,7 +1,7 @@
 """Convolutions by transforms."""
 
 from . import api
-from ._axes import normal, whole
+from ._axes import listed, normal
 from ._call import Data, function
 from ._refused import Refused
 from .helpers import next_fast_len
@@ -14,8 +14,7 @@ def _axes_of(ndim, axes, axis):
     given = axes if axis is None else axis
     if given is None:
         return list(range(ndim))
-    given = [given] if not isinstance(given, (list, tuple)) else given
-    found = [normal(whole(a, "axes"), ndim, "axes") for a in given]
+    found = [normal(a, ndim, "axes") for a in listed(given, "axes")]
     if len(set(found)) != len(found):
         raise ValueError(f"axes: they repeat: {found}")
     return found

@@ -6,21 +6,24 @@ import numpy as np
 
 from kiln.blas._backend import scope
 
-from ._axes import length, normal
+from ._axes import NORMS, length, normal, several, unknown_norm
 from ._call import Data, mode_of, transforming
-from ._refused import Refused
 from ._rows import FORWARD, WHOLE, fit, transform
 
+_PI = np.array("3.14159265358979323846264338327950288", np.longdouble)
+_TWO = np.longdouble(2)
 INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
 def _turn(numerators, denominator, dtype):
     """e^(- i pi a / b), from reduced a."""
-    return np.exp(-1j * np.pi * (np.asarray(numerators) % (2 * denominator) / denominator)).astype(dtype)
+    real = np.longdouble if dtype == np.clongdouble else np.float64
+    angles = _PI.astype(real) * ((np.asarray(numerators) % (2 * denominator)).astype(real) / denominator)
+    return (np.cos(angles) - 1j * np.sin(angles)).astype(dtype)
 
 
 def _complex(dtype):
-    return np.complex64 if dtype == np.float32 else np.complex128
+    return np.result_type(dtype, np.complex64)
 
 
 def _half(x, m, mode):
@@ -140,20 +143,20 @@ class Trigonometric:
 def _apply(x, type, n, axis, norm, table, inverse, orthogonalize, precision):
     if type not in table:
         raise ValueError(f"type: {type!r}, expected 1, 2, 3 or 4")
-    if norm not in (None, "backward", "ortho", "forward"):
-        raise ValueError(f"norm: {norm!r}, expected 'backward', 'ortho' or 'forward'")
+    if norm is not None and norm not in NORMS:
+        raise unknown_norm(norm)
     data = Data(x, "x")
     axis, cosine = normal(axis, len(data.shape), "axis"), table is COSINES
     given = data.shape[axis]
     n, kind = length(n, given), INVERSE_TYPE[type] if inverse else type
     factor, before, after = 1.0, 1.0, 1.0
     if norm == "ortho" if orthogonalize is None else orthogonalize:
-        before = 2 ** 0.5 if kind == 3 or (kind, cosine) == (1, True) else 1.0
-        after = 2 ** -0.5 if kind == 2 or (kind, cosine) == (1, True) else 1.0
+        before = _TWO ** 0.5 if kind == 3 or (kind, cosine) == (1, True) else 1.0
+        after = _TWO ** -0.5 if kind == 2 or (kind, cosine) == (1, True) else 1.0
     if norm == "ortho":
-        factor = _period(kind, cosine, n) ** -0.5
+        factor = np.longdouble(_period(kind, cosine, n)) ** -0.5
     elif (norm != "forward") == inverse:
-        factor = 1 / _period(type, cosine, n)
+        factor = 1 / np.longdouble(_period(type, cosine, n))
     return data.apply(Trigonometric(cosine, kind, n, axis, factor, mode_of(precision), given, before, after)).result()
 
 
@@ -180,15 +183,9 @@ def idst(x, type=2, n=None, axis=-1, norm=None, *, orthogonalize=None, precision
 
 
 def _many(one, x, type, s, axes, norm, orthogonalize, precision):
-    ndim = np.ndim(x) if not hasattr(x, "ndim") else x.ndim
-    s = (s,) if isinstance(s, int) else s
-    if axes is None:
-        axes = range(ndim) if s is None else range(ndim - len(s), ndim)
-    axes = [axes] if isinstance(axes, int) else list(axes)
-    s = [None] * len(axes) if s is None else s
-    if len(s) != len(axes):
-        raise Refused(f"s: {len(s)} lengths for {len(axes)} axes")
-    for n, axis in zip(s, axes):
+    x = x if hasattr(x, "shape") else np.asarray(x)
+    lengths, axes = several(x.shape, s, axes, None)
+    for n, axis in zip(lengths, axes):
         x = one(x, type, n, axis, norm, orthogonalize=orthogonalize, precision=precision)
     return x
 

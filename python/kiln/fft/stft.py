@@ -10,7 +10,7 @@ from kiln._kiln import fft as _native
 from . import api
 from ._axes import whole
 from ._call import Data, function, mode_of
-from ._refused import Refused
+from ._refused import Refused, WrongKind
 from ._rows import is_native
 from .complex import ComplexTensor
 
@@ -46,6 +46,8 @@ class _Frames:
         if hasattr(window, "detach"):
             window = window.detach().cpu().numpy()
         window = np.asarray(window)
+        if window.dtype.kind == "c":
+            raise WrongKind("window: complex numbers, expected real ones")
         if window.shape != (length,):
             raise ValueError(f"window: its shape is {window.shape}, expected ({length},)")
         left = (self.n_fft - length) // 2
@@ -152,12 +154,13 @@ def _frames_of(data, f):
 
 @function
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect",
-         normalized=False, onesided=True, return_complex=True, *, hop=None, precision=None):
+         normalized=False, onesided=None, return_complex=True, *, hop=None, precision=None):
     """Spectra of frames, (..., frequency, time). Frames begin `hop_length` samples apart, n_fft // 4 where not given;
-    the window is in the middle of them, a Hann window where not given. return_complex=False gives real and imaginary
-    parts along a last axis of two, as torch.stft does."""
-    f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
+    the window is in the middle of them, a Hann window where not given. Spectra are half ones unless the signal is
+    complex. return_complex=False gives real and imaginary parts along a last axis of two, as torch.stft does."""
     data = Data(input)
+    onesided = not data.is_complex if onesided is None else onesided
+    f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
     if len(data.shape) == 0:
         raise ValueError("input: a single number, expected a signal")
     if onesided and data.is_complex:
@@ -235,14 +238,17 @@ def _overlapped(frames, hop, torch):
 
 
 @function
-def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=True,
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
           length=None, return_complex=False, *, hop=None, precision=None):
     """The signal whose stft is given: windowed frames that overlap are added, and divided by the sum of the windows'
-    squares where that is more than 1e-8. Its real part, or with return_complex all of it."""
+    squares where that is more than 1e-8. Its real part, or with return_complex all of it. Spectra of n_fft numbers are
+    whole ones unless `onesided` says that they are half."""
+    data = Data(input).as_complex()
+    if onesided is None:
+        onesided = len(data.shape) < 2 or data.shape[-2] != n_fft
     if return_complex and onesided:
         raise Refused("return_complex: half spectra are those of real signals; pass onesided=False")
     f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
-    data = Data(input).as_complex()
     if len(data.shape) < 2 or data.shape[-2] != f.bins:
         raise ValueError(f"input: its shape is {data.shape}, expected (..., {f.bins}, frames)")
     if data.shape[-1] == 0:

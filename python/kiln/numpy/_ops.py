@@ -63,9 +63,9 @@ mish, invert, logical_not, isnan, isinf, isfinite, arcsin, arccos = _elementwise
     "mish invert logical_not isnan isinf isfinite arcsin arccos")
 arcsinh, arccosh, arctanh, cbrt, sinc, deg2rad, rad2deg, signbit = _elementwise(
     "arcsinh arccosh arctanh cbrt sinc deg2rad rad2deg signbit")
-add, subtract, multiply, _divide, floor_divide, remainder, power, maximum = _elementwise(
+add, subtract, multiply, _divide, floor_divide, remainder, power, _maximum = _elementwise(
     "add subtract multiply divide floor_divide remainder power maximum")
-minimum, *_compared, logical_and = _elementwise(
+_minimum, *_compared, logical_and = _elementwise(
     "minimum equal not_equal greater greater_equal less less_equal logical_and")
 logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift, fmod = _elementwise(
     "logical_or logical_xor bitwise_and bitwise_or bitwise_xor left_shift right_shift fmod")
@@ -105,6 +105,91 @@ def settled(x):
     return where(isfinite(better), better, x)
 
 
+# Quotients up to this lie near a multiple of 1/2 that has so few bits that its products with halves of a divisor are
+# exact.
+_NEAR = 1024.0
+_TO_HALVES = 1.5 * 2.0 ** 22  # added and taken away, it leaves multiples of 1/2
+_LARGEST = float(np.finfo(np.float32).max)
+_FEW = 16  # elements of a dividend with one divisor, from which on it pays to make much of that
+
+
+def _settled_near(a, b):
+    """A quotient that only rounding to integers up to _NEAR will see: what is left beside the nearest multiple of 1/2
+    says on which side of it the quotient lies. That is none for a divisor of zero, or one that is infinite, and small
+    enough to be multiplied with it."""
+    inverse = reciprocal(b)
+    finite, b_finite = (_between(n, -_LARGEST, _LARGEST) for n in (inverse, b))
+    most = add(_minimum(multiply(absolute(inverse), 2.0 ** 127), _NEAR), _TO_HALVES)
+    least = subtract(2 * _TO_HALVES, most)
+    shifted = _between(add(multiply(a, finite), _TO_HALVES), least, most)
+    near, high = subtract(shifted, _TO_HALVES), _masked(b_finite)
+    rest = subtract(subtract(a, multiply(near, high)), multiply(near, subtract(b_finite, high)))
+    return add(multiply(rest, inverse), near)
+
+
+def _rounded_near(quotient):
+    return _rint(_settled_near(*(cast(n, FLOAT32) for n in quotient)))
+
+
+def _between(x, low, high):
+    return _minimum(_maximum(x, low), high)
+
+
+def rint(x):
+    made = _rint(settled(x))
+    pair = active().quotients.get(x.value) if x.trace is active() else None
+    if pair and math.prod(pair[1].shape) * _FEW <= math.prod(x.shape):
+        active().limits[made.value] = _Limits(pair)
+    return made
+
+
+class _Limits:
+    """Numbers that a value lies between, if it is one; dividend and divisor of a quotient that was rounded."""
+
+    def __init__(self, quotient=None, low=-math.inf, high=math.inf):
+        self.quotient, self.low, self.high = quotient, low, high
+
+
+def _limiting(op, side):
+    """The larger or the smaller one: where both sides are numbers then, a quotient that was rounded need not have been
+    right beyond them."""
+    def limit(x, y):
+        x, y = _operands((x, y))
+        made, (number, other) = op(x, y), (_number_of(y), x)
+        if number is None:
+            number, other = _number_of(x), y
+        if number is None or made.dtype != other.dtype or made.shape != other.shape or math.isnan(number):
+            return made
+        now = _limits(other)
+        now = _Limits(now.quotient, *_narrowed(now, side, float(number)))
+        active().limits[made.value] = now
+        if now.quotient is None or not -_NEAR < now.low <= now.high < _NEAR:
+            return made
+        made = _between(_rounded_near(now.quotient), now.low, now.high)
+        active().limits[made.value] = _Limits(None, now.low, now.high)
+        return made
+
+    return limit
+
+
+def _narrowed(limits, side, number):
+    return (max(limits.low, number), limits.high) if side == "low" else (limits.low, min(limits.high, number))
+
+
+def _limits(x):
+    return active().limits.get(x.value, _Limits()) if x.trace is active() else _Limits()
+
+
+maximum, minimum = _limiting(_maximum, "low"), _limiting(_minimum, "high")
+
+
+def _is_within(x, dtype):
+    """Whether a float is known to be no more than integers of a dtype hold."""
+    limits = _limits(x)
+    least, most = _dtypes.finite_range(dtype)
+    return least <= limits.low <= limits.high <= most
+
+
 def _step(op):
     return lambda x: op(settled(x))
 
@@ -118,7 +203,7 @@ def _comparison(op):
     return compare
 
 
-floor, ceil, trunc, rint = map(_step, (_floor, _ceil, _trunc, _rint))
+floor, ceil, trunc = map(_step, (_floor, _ceil, _trunc))
 equal, not_equal, greater, greater_equal, less, less_equal = map(_comparison, _compared)
 
 
@@ -127,11 +212,13 @@ def cast(x, dtype):
     if x.dtype == dtype:
         return x
     if dtype.kind in "iu":
-        x = settled(x)
+        known = _limits(x)
+        is_short = dtype.itemsize == 1 and known.quotient and known.low == -math.inf and known.high == math.inf
+        x = _rounded_near(known.quotient) if is_short else settled(x)  # beyond _NEAR nothing is defined
     if dtype == BOOL:
         return not_equal(x, 0)
-    if _dtypes.is_float(x.dtype) and dtype.kind in "iu" and dtype != INT32:  # through int32: what is too large wraps
-        return _wrapped(x, dtype)
+    if _dtypes.is_float(x.dtype) and dtype.kind in "iu" and dtype != INT32 and not _is_within(x, dtype):
+        return _wrapped(x, dtype)  # through int32: what is too large wraps
     return active().push("cast", (x,), _dtypes.NAME[dtype])
 
 

@@ -74,6 +74,7 @@ class Trace:
         self.uniform = {}  # value of a constant with many equal elements -> the element
         self._numbers = {}  # (type, Python number, dtype) -> Node
         self.quotients = {}  # value of a quotient in float32 -> (dividend, divisor)
+        self.limits = {}  # value -> what it is known to lie between
         self.doubts = None  # [(node: whether a sum needs more than 32 bits, what it is, (file, line))] where one asks
         self.names = set()
         self.last_input = ""

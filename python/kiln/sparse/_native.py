@@ -33,11 +33,13 @@ class Held:
 
 
 def csr(held, shape, starts, columns, values):
-    return (*shape, held(starts, np.int64), held(columns, np.int64), 0 if values is None else held(values))
+    return (*shape, held(starts, np.int64), held(columns, np.int64), 0 if values is None else held(values),
+            len(columns))
 
 
 def bsr(held, shape, block_size, starts, columns, blocks):
-    return (*shape, block_size, held(starts, np.int64), held(columns, np.int64), 0 if blocks is None else held(blocks))
+    return (*shape, block_size, held(starts, np.int64), held(columns, np.int64), 0 if blocks is None else held(blocks),
+            len(columns))
 
 
 def spmm(shape, starts, columns, values, b, alpha=1.0, c=None, beta=0.0):

@@ -4,6 +4,8 @@ import numbers
 
 import numpy as np
 
+from kiln.blas._arrays import to_numpy
+
 from . import _values as v
 
 
@@ -44,8 +46,7 @@ class Operators:
         return (-self)._sum(other, 1.0)
 
     def __abs__(self):
-        csr = self.to_csr()
-        return _with_values(csr, abs(csr.values))._as(type(self), self)
+        return self._mapped(abs)
 
     def __pow__(self, exponent):
         return self.power(exponent) if _is_number(exponent) else NotImplemented
@@ -62,10 +63,14 @@ class Operators:
     __rmul__ = __mul__
 
     def __truediv__(self, factor):
-        return self * (1.0 / factor) if _is_number(factor) else NotImplemented
+        if not _is_number(factor):
+            return NotImplemented
+        return self._mapped(lambda values: v.divided(values, factor))
 
     def _sum(self, other, factor):
         from . import ops
+        if _is_number(other) and other == 0:  # where sum([A, B]) begins
+            return self.copy()
         if getattr(other, "ndim", 0) == 2 and not isinstance(other, Operators):
             return ops.dense_add(self, other, factor)
         if not isinstance(other, Operators):
@@ -81,16 +86,21 @@ class Operators:
         return ops.sparse_multiply(self.to_csr(), other)._as(type(self), self)
 
     def power(self, exponent):
-        """Stored elements to a power."""
-        csr = self.to_csr()
-        return _with_values(csr, csr.values ** exponent)._as(type(self), self)
+        """Stored elements to a power, which is not zero: that would be 1 where nothing is stored."""
+        if not _is_number(exponent):
+            raise TypeError(f"exponent: {type(exponent).__name__}, expected a number")
+        if exponent == 0:
+            raise ValueError("exponent: 0, expected another number: with 0 every element is 1, stored or not")
+        return self._mapped(lambda values: values ** exponent)
 
     def sum(self, axis=None):
         """The sum of all elements, or along an axis."""
-        rows, columns, values = self._triplets()
+        is_truth = str(self.dtype).endswith("bool")  # True twice at a place is one
+        rows, columns, values = (self.to_csr() if is_truth else self)._triplets()
         if axis is None:
             return values.sum()
         v.require(axis in (-2, -1, 0, 1), f"axis: {axis!r}, expected None, 0, 1, -1 or -2")
+        values = v.widened(values)
         ids, size = (columns, self.shape[1]) if axis in (0, -2) else (rows, self.shape[0])
         return v.placed(values, ids, size)
 
@@ -110,7 +120,7 @@ class Operators:
         if len(keys) > 2:
             raise IndexError(f"{len(keys)} indices, expected rows, or rows and columns")
         rows_key, columns_key = (*keys, slice(None), slice(None))[:2]
-        if isinstance(rows_key, numbers.Integral) and isinstance(columns_key, numbers.Integral):
+        if all(isinstance(k, numbers.Integral) and not isinstance(k, bool) for k in (rows_key, columns_key)):
             return self._cut([rows_key], [columns_key]).sum()
         picked = [_picked(k, size, name) for k, size, name in zip(
             (rows_key, columns_key), self.shape, ("rows", "columns"))]
@@ -138,17 +148,14 @@ def _is_number(value):
     return isinstance(value, numbers.Number) or getattr(value, "ndim", None) == 0
 
 
-def _with_values(csr, values):
-    from .formats import CSRMatrix
-    return CSRMatrix(values, v.copied(csr.col_indices), v.copied(csr.row_ptrs), csr.shape)
-
-
 def _picked(key, size, name):
     if isinstance(key, slice):
         return np.arange(*key.indices(size), dtype=np.int64)
-    if isinstance(key, numbers.Integral):
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool):
         return np.array([key], np.int64)
-    array = np.asarray(key)
+    array = to_numpy(key, name)
+    if array.shape == (0,):
+        return np.zeros(0, np.int64)
     if array.dtype == bool:
         v.require(array.shape == (size,), f"{name}: a mask of {array.shape} for {size}")
         return np.flatnonzero(array)

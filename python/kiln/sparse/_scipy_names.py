@@ -35,13 +35,11 @@ class ScipyNames:
 
     def copy(self):
         """The same matrix in memory of its own; places that are given twice are added up."""
-        return self.to_coo()._as(type(self), self)
+        return self._mapped(v.copied)
 
     def astype(self, dtype):
         """With elements of another dtype: NumPy's, or torch's where they are a tensor."""
-        rows, columns, values = self._triplets()
-        values = values.astype(dtype) if torch_of(values) is None else values.to(dtype)
-        return self._from(rows, columns, values, self.shape)
+        return self._mapped(lambda values: values.astype(dtype) if torch_of(values) is None else values.to(dtype))
 
     def dot(self, other):
         return self @ other
@@ -66,8 +64,9 @@ class ScipyNames:
     def mean(self, axis=None):
         """The mean of all elements, zeros that are not stored among them, or along an axis."""
         counts = {None: self.shape[0] * self.shape[1], 0: self.shape[0], 1: self.shape[1]}
-        total = self.sum(axis)
-        return total / counts[axis if axis is None else axis % 2]
+        total, count = self.sum(axis), counts[axis if axis is None else axis % 2]
+        v.require(count > 0, f"a mean of 0 elements of a matrix of {self.shape}")
+        return total / count
 
     def count_nonzero(self):
         """The number of elements that are not zero."""
@@ -75,20 +74,19 @@ class ScipyNames:
 
     def max(self, axis=None):
         """The largest element, zeros that are not stored among them, or those along an axis."""
-        return self._extreme(axis, 1)
+        return self._extreme(axis, "max")
 
     def min(self, axis=None):
         """The smallest element, zeros that are not stored among them, or those along an axis."""
-        return -self._extreme(axis, -1)
+        return self._extreme(axis, "min")
 
-    def _extreme(self, axis, sign):
-        """The largest elements of sign times this matrix."""
+    def _extreme(self, axis, of):
         v.require(axis in (None, -2, -1, 0, 1), f"axis: {axis!r}, expected None, 0, 1, -1 or -2")
         rows, columns, values = self.to_csr()._triplets()
         m, n = self.shape
         ids, size, each = {None: (rows * 0, 1, m * n), 0: (columns, n, m), 1: (rows, m, n)}[axis and axis % 2]
         v.require(each > 0, f"an extreme of {each} elements of a matrix of {self.shape}")
-        found = v.largest(sign * values, ids, size, np.bincount(ids, minlength=size) < each)
+        found = v.extremes(values, ids, size, np.bincount(ids, minlength=size) < each, of)
         return found if axis is not None else found[0]
 
     def _from(self, rows, columns, values, shape):

@@ -3,6 +3,7 @@
 Indices are NumPy arrays of int64 here, whatever the caller's are.
 """
 
+import operator
 import sys
 
 import numpy as np
@@ -19,11 +20,26 @@ def require(fits, message):
         raise ShapeError(message)
 
 
-def index_array(value, name):
+def array_of(value, name):
+    """What the caller gives as a dense operand: an array or tensor as it is, a list as an array."""
+    if hasattr(value, "tocsr"):
+        raise TypeError(f"{name}: {type(value).__name__}, expected a dense array; from_scipy takes matrices of SciPy")
+    return value if hasattr(value, "shape") else to_numpy(value, name)
+
+
+def values_array(value, name, ndim):
+    """Elements of a matrix, which may be a list too."""
+    value = array_of(value, name)
+    require(len(value.shape) == ndim, f"{name}: {len(value.shape)} dimensions, expected {ndim}")
+    return value
+
+
+def index_array(value, name, ndim=1):
     """Indices of the caller as int64."""
     array = to_numpy(value, name)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"{name}: expected a vector of integers, found {array.dtype} of shape {array.shape}")
+    if array.ndim != ndim or (array.size and array.dtype.kind not in "iu"):
+        expected = "a vector" if ndim == 1 else "rows"
+        raise TypeError(f"{name}: expected {expected} of integers, found {array.dtype} of shape {array.shape}")
     return np.ascontiguousarray(array, np.int64)
 
 
@@ -59,16 +75,36 @@ def placed(values, indices, size):
     return out.index_add(0, indices_like(values, indices), values)
 
 
-def largest(values, indices, size, has_zero):
-    """The largest of the values of each of `size` groups, and zero where a group has one besides."""
+def extremes(values, indices, size, has_zero, of):
+    """The largest ("max") or smallest ("min") of the values of each of `size` groups, and zero where a group has one
+    besides. Every group has a value or zero."""
     torch = torch_of(values)
+    groups = np.concatenate([indices, np.flatnonzero(has_zero)])
+    values = joined([values, zeros(values, (len(groups) - len(indices),))])
     if torch is None:
-        out = np.where(has_zero, 0, -np.inf).astype(values.dtype)
-        np.maximum.at(out, indices, values)
+        first = np.zeros(size, np.int64)
+        first[groups] = np.arange(len(groups))
+        out = values[first]
+        with np.errstate(invalid="ignore"):  # a NaN stays one
+            {"max": np.maximum, "min": np.minimum}[of].at(out, groups, values)
         return out
-    least = torch.full((size,), -np.inf, dtype=values.dtype, device=values.device)
-    least[torch.from_numpy(has_zero).to(values.device)] = 0
-    return least.scatter_reduce(0, indices_like(values, indices), values, "amax")
+    return zeros(values, (size,)).scatter_reduce(0, indices_like(values, groups), values, "a" + of, include_self=False)
+
+
+def divided(values, factor):
+    """values / factor in the dtype of the values; NaN and infinities as IEEE has them."""
+    if torch_of(values) is not None:
+        return values / factor
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return values / (np.asarray(factor) if values.dtype.kind in "biu" else np.asarray(factor, values.dtype))
+
+
+def widened(values):
+    """Short integers and truth values as int64, as sums of them are."""
+    if torch_of(values) is None:
+        short = values.dtype.kind == "b" or values.dtype.kind in "iu" and values.dtype.itemsize < 8
+        return values.astype(np.uint64 if values.dtype.kind == "u" else np.int64) if short else values
+    return values if values.is_floating_point() or values.is_complex() else values.long()
 
 
 def joined(parts):
@@ -88,12 +124,23 @@ def permuted(array, axes):
     return array.transpose(axes) if torch_of(array) is None else array.permute(axes)
 
 
+def size_of(value, name):
+    """A number of rows, columns, queries."""
+    try:
+        size = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: {value!r}, expected a number of them") from None
+    require(size >= 0, f"{name}: {size} is negative")
+    return size
+
+
 def shape_of(shape, name="shape"):
     try:
-        rows, columns = (int(s) for s in shape)
+        rows, columns = (operator.index(s) for s in shape)
     except (TypeError, ValueError):
         raise ShapeError(f"{name}: {shape!r}, expected (rows, columns)") from None
     require(rows >= 0 and columns >= 0, f"{name}: {shape!r} has a negative size")
+    require(rows * columns < 2 ** 63, f"{name}: {shape!r}, expected fewer than 2^63 elements, stored or not")
     return rows, columns
 
 

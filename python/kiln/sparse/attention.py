@@ -26,14 +26,15 @@ class AttentionPattern:
     serves any number of calls.
 
     `pattern` is a BSRMatrix, of which only the places of blocks count; or a function of (query, key), two arrays of
-    indices that broadcast, that is True where a query attends to a key. `mask` (with a BSRMatrix) is such a function
-    too, or an array [n_blocks, block_size, block_size] of what counts inside of the blocks.
+    indices that broadcast, that is True where a query attends to a key. `mask`, what counts besides, is such a function
+    too, or with a BSRMatrix an array [n_blocks, block_size, block_size] of what counts inside of the blocks.
     """
 
     def __init__(self, pattern, queries, keys=None, mask=None):
-        self.queries, self.keys = int(queries), int(queries if keys is None else keys)
+        self.queries = v.size_of(queries, "queries")
+        self.keys = self.queries if keys is None else v.size_of(keys, "keys")
         self._starts, self._columns, self._mask, masks = [0], [], [], {}
-        rows_of = _rows_of_function(pattern) if callable(pattern) else _rows_of_blocks(pattern, self, mask)
+        rows_of = _rows_of_function(pattern, mask) if callable(pattern) else _rows_of_blocks(pattern, self, mask)
         for row in range(0, self.queries, TILE):
             height = min(TILE, self.queries - row)
             for column, counts in rows_of(row, height, self.keys):
@@ -80,16 +81,29 @@ def _padded(counts):
     return whole.tobytes()
 
 
-def _rows_of_function(function):
+def _rows_of_function(function, mask):
     """Tiles of a row: (column, what counts)."""
+    if mask is not None and not callable(mask):
+        raise TypeError(f"mask: {type(mask).__name__}, expected a function, as the pattern is one")
+    functions = (function,) if mask is None else (function, mask)
 
     def rows_of(row, height, keys):
         query = np.arange(row, row + height)[:, None]
         for column in range(-(-keys // TILE)):
             key = np.arange(column * TILE, min(keys, (column + 1) * TILE))[None, :]
-            yield column, np.broadcast_to(np.asarray(function(query, key), bool), (height, key.shape[1]))
+            yield column, np.logical_and.reduce([_told(f, query, key) for f in functions])
 
     return rows_of
+
+
+def _told(function, query, key):
+    """What a function of the caller says of a tile."""
+    counts, shape = np.asarray(function(query, key), bool), (len(query), key.shape[1])
+    try:
+        return np.broadcast_to(counts, shape)
+    except ValueError:
+        raise v.ShapeError(f"pattern: for queries {query.shape} and keys {key.shape} it gives {counts.shape}, "
+                           f"which is no {shape}") from None
 
 
 def _rows_of_blocks(blocks, pattern, mask):
@@ -128,7 +142,7 @@ def _inside(blocks, mask):
     if mask is None:
         return None
     if callable(mask):
-        return lambda block, query, key: np.asarray(mask(query, key), bool)
+        return lambda block, query, key: _told(mask, query, key)
     b = blocks.block_size
     array = np.asarray(mask, bool)
     v.require(array.shape == (blocks.n_blocks, b, b), f"mask: its shape is {array.shape}, expected "
@@ -154,7 +168,7 @@ def _forward(pattern, scale, Q, K, V, statistics):
     out = np.zeros(q.shape, dtype)
     lse = np.zeros(q.shape[:-1], form.compute)
     unrounded = out if dtype == form.compute else np.zeros(q.shape if statistics else 0, form.compute)
-    if out.size:
+    if out.size and k.size:
         _sparse.attention(pattern.call(held, heads, head, scale), _ELEMENTS[dtype], held(q), held(k), held(values),
                           held(out), held(lse) if statistics else 0, held(unrounded) if statistics else 0)
     return form.result(out), (None if form.dtype == form.compute else unrounded, lse)
@@ -176,7 +190,7 @@ def _backward(pattern, scale, Q, K, V, out, kept, dout):
         unrounded = form.array(out, "out")
     heads, head = int(np.prod(q.shape[:-2])), q.shape[-1]
     dq, dk, dv = np.zeros(q.shape, dtype), np.zeros(k.shape, dtype), np.zeros(k.shape, dtype)
-    if dq.size:
+    if dq.size and dk.size:
         _sparse.attention_backward(pattern.call(held, heads, head, scale), _ELEMENTS[dtype], held(q), held(k),
                                    held(values), held(unrounded), held(lse), held(do), held(dq), held(dk), held(dv))
     return form.result(dq), form.result(dk), form.result(dv)
@@ -221,12 +235,18 @@ def _composed(pattern, scale, Q, K, V):
     return torch.stack([of_head(*head) for head in zip(*heads)]).reshape(Q.shape)
 
 
+def _arrays(**named):
+    return (v.array_of(value, name) for name, value in named.items())
+
+
 def _checked(Q, K, V, scale):
     shapes = [tuple(a.shape) for a in (Q, K, V)]
-    v.require(len(shapes[0]) >= 2, f"Q: its shape is {shapes[0]}, expected (..., queries, head)")
+    v.require(len(shapes[0]) >= 2 and shapes[0][-1] > 0, f"Q: its shape is {shapes[0]}, expected (..., queries, head)")
     v.require(shapes[1] == shapes[2], f"V: its shape is {shapes[2]}, that of K {shapes[1]}")
     v.require(shapes[0][:-2] == shapes[1][:-2] and shapes[0][-1] == shapes[1][-1],
               f"K: its shape is {shapes[1]}, that of Q {shapes[0]}")
+    if isinstance(scale, (str, bytes)):
+        raise TypeError(f"scale: {scale!r}, expected a number")
     return float(shapes[0][-1] ** -0.5 if scale is None else scale)
 
 
@@ -235,6 +255,7 @@ def block_sparse_attention(Q, K, V, pattern, scale=None, mask=None):
     """Attention where a pattern has it. Q is [..., queries, head], K and V are [..., keys, head]; leading dimensions
     are batches and heads, which share the pattern: a BSRMatrix, a function of (query, key), or an AttentionPattern.
     Rows that attend to nothing are zero."""
+    Q, K, V = _arrays(Q=Q, K=K, V=V)
     scale = _checked(Q, K, V, scale)
     return _attend(_pattern(pattern, Q, K, mask), scale, Q, K, V)
 
@@ -242,6 +263,8 @@ def block_sparse_attention(Q, K, V, pattern, scale=None, mask=None):
 def _pattern(pattern, Q, K, mask):
     if not isinstance(pattern, AttentionPattern):
         pattern = AttentionPattern(pattern, Q.shape[-2], K.shape[-2], mask)
+    elif mask is not None:
+        raise TypeError("mask: the pattern is an AttentionPattern, which takes it when it is made")
     v.require((pattern.queries, pattern.keys) == (Q.shape[-2], K.shape[-2]),
               f"pattern: it is for {pattern.queries} queries and {pattern.keys} keys")
     return pattern
@@ -251,6 +274,7 @@ def _pattern(pattern, Q, K, mask):
 def block_sparse_attention_backward(Q, K, V, dO, pattern, scale=None, mask=None):
     """(dQ, dK, dV) for the gradient dO of block_sparse_attention: what torch's graph computes, for arrays that are no
     part of one."""
+    Q, K, V, dO = _arrays(Q=Q, K=K, V=V, dO=dO)
     scale = _checked(Q, K, V, scale)
     v.require(tuple(dO.shape) == tuple(Q.shape), f"dO: its shape is {tuple(dO.shape)}, that of Q {tuple(Q.shape)}")
     pattern = _pattern(pattern, Q, K, mask)
@@ -261,6 +285,7 @@ def block_sparse_attention_backward(Q, K, V, dO, pattern, scale=None, mask=None)
 def block_sparse_attention_tiled(Q, K, V, mask_bsr, scale=None):
     """Attention over the blocks that mask_bsr stores; what they hold does not count. The scale is head ** -0.5 where
     none is given."""
+    Q, K, V = _arrays(Q=Q, K=K, V=V)
     scale = _checked(Q, K, V, scale)
     return _attend(AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2]), scale, Q, K, V)
 

@@ -19,7 +19,25 @@ __all__ = ["BSRMatrix", "COOMatrix", "CSCMatrix", "CSRMatrix", "ELLMatrix", "eye
 
 
 class _Format(Operators, ScipyNames):
-    """What all formats have. `_triplets()` gives rows, columns and values, in any order."""
+    """What all formats have. `_triplets()` gives rows, columns and values, in any order; `_check()` takes what the
+    caller gave."""
+
+    def __post_init__(self):
+        self.__dict__["_is_made"] = False
+        self._check()
+        self.__dict__["_is_made"] = True
+
+    def __setattr__(self, name, value):
+        """What is assigned to a matrix is checked as what it is made of; a matrix that it does not fit stays."""
+        if name.startswith("_") or not self.__dict__.get("_is_made"):
+            return object.__setattr__(self, name, value)
+        before = self.__dict__.copy()
+        try:
+            object.__setattr__(self, name, value)
+            self.__post_init__()
+        except Exception:
+            self.__dict__.update(before)
+            raise
 
     @property
     def nnz(self):
@@ -67,7 +85,7 @@ class _Format(Operators, ScipyNames):
         csr = self.to_csr()
         lengths = np.diff(csr._starts)
         longest = int(lengths.max(initial=0))
-        width = longest if width is None else int(width)
+        width = longest if width is None else v.size_of(width, "width")
         v.require(width >= longest, f"width: {width}, but a row has {longest} elements")
         places = v.ids_of(csr._starts) * width + np.arange(csr.nnz) - np.repeat(csr._starts[:-1], lengths)
         columns = np.full(self.shape[0] * width, -1, np.int64)
@@ -77,10 +95,13 @@ class _Format(Operators, ScipyNames):
                          v.indices_like(values, columns).reshape(self.shape[0], width), self.shape)
 
     def to_scipy(self):
-        """As scipy.sparse has it: a csr_array."""
+        """As scipy.sparse has it: a csr_array; of float32 for float16 and bfloat16, which SciPy has not."""
         import scipy.sparse
         csr = self.to_csr()
-        return scipy.sparse.csr_array((to_numpy(csr.values, "values"), csr._columns, csr._starts), shape=self.shape)
+        values = to_numpy(csr.values, "values")
+        if values.dtype.itemsize == 2 and values.dtype.kind not in "iu":
+            values = values.astype(np.float32)
+        return scipy.sparse.csr_array((values, csr._columns, csr._starts), shape=self.shape)
 
     def transpose(self):
         rows, columns, values = self._triplets()
@@ -97,6 +118,12 @@ class _Format(Operators, ScipyNames):
         kept = np.flatnonzero(columns - rows == k)
         size = min(self.shape[0] + min(k, 0), self.shape[1] - max(k, 0))
         return v.placed(v.take(values, kept), np.minimum(rows, columns)[kept], max(0, size))
+
+    def _mapped(self, function):
+        """This matrix with function(values), in memory of its own; places that are given twice are added up before."""
+        csr = self.to_csr()
+        mapped = CSRMatrix(function(csr.values), v.copied(csr.col_indices), csr.row_ptrs, self.shape)
+        return mapped._as(type(self), self)
 
     def _as(self, kind, like):
         """This matrix as another kind; of blocks as large as those of `like`."""
@@ -141,8 +168,8 @@ class CSRMatrix(_Format):
     _columns: Any = field(init=False, repr=False)
     _starts: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
-        self.shape = v.shape_of(self.shape)
+    def _check(self):
+        self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 1)
         self._columns = v.index_array(self.col_indices, "col_indices")
         self._starts = v.index_array(self.row_ptrs, "row_ptrs")
         v.require(len(self._columns) == self.nnz,
@@ -165,8 +192,8 @@ class CSCMatrix(_Format):
     _rows: Any = field(init=False, repr=False)
     _starts: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
-        self.shape = v.shape_of(self.shape)
+    def _check(self):
+        self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 1)
         self._rows = v.index_array(self.row_indices, "row_indices")
         self._starts = v.index_array(self.col_ptrs, "col_ptrs")
         v.require(len(self._rows) == self.nnz, f"row_indices: {len(self._rows)} numbers for {self.nnz} values")
@@ -188,8 +215,8 @@ class COOMatrix(_Format):
     _rows: Any = field(init=False, repr=False)
     _columns: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
-        self.shape = v.shape_of(self.shape)
+    def _check(self):
+        self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 1)
         self._rows = v.index_array(self.row_indices, "row_indices")
         self._columns = v.index_array(self.col_indices, "col_indices")
         v.require(len(self._rows) == len(self._columns) == self.nnz,
@@ -210,14 +237,14 @@ class ELLMatrix(_Format):
     shape: tuple
     _columns: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
-        self.shape = v.shape_of(self.shape)
-        self._columns = np.ascontiguousarray(to_numpy(self.col_indices, "col_indices"), np.int64)
-        v.require(self._columns.ndim == 2 and self._columns.shape == tuple(self.values.shape),
+    def _check(self):
+        self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 2)
+        self._columns = v.index_array(self.col_indices, "col_indices", 2)
+        v.require(self._columns.shape == tuple(self.values.shape),
                   f"col_indices: {self._columns.shape}, values are {tuple(self.values.shape)}")
         v.require(len(self._columns) == self.shape[0],
                   f"values: {len(self._columns)} rows, the matrix has {self.shape[0]}")
-        _check_indices("col_indices", self._columns[self._columns >= 0], self.shape[1])
+        _check_indices("col_indices", self._columns[self._columns != -1], self.shape[1])
 
     @property
     def width(self):
@@ -246,8 +273,8 @@ class BSRMatrix(_Format):
     _columns: Any = field(init=False, repr=False)
     _starts: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
-        self.shape = v.shape_of(self.shape)
+    def _check(self):
+        self.shape, self.blocks = v.shape_of(self.shape), v.values_array(self.blocks, "blocks", 3)
         b = self.block_size = _block_size(self.block_size)
         v.require(tuple(self.blocks.shape[1:]) == (b, b),
                   f"blocks: their shape is {tuple(self.blocks.shape)}, expected (count, {b}, {b})")
@@ -346,6 +373,14 @@ class BSRMatrix(_Format):
         return CSRMatrix(values, v.indices_like(values, columns),
                          v.indices_like(values, v.starts_of(rows, self.shape[0])), self.shape)
 
+    def _mapped(self, function):
+        keys = v.ids_of(self._starts) * max(1, self.grid[1]) + self._columns
+        places, ids = np.unique(keys, return_inverse=True)
+        blocks = function(v.placed(self.blocks, ids, len(places)))
+        return BSRMatrix(blocks, v.indices_like(blocks, places % max(1, self.grid[1])),
+                         v.indices_like(blocks, v.starts_of(places // max(1, self.grid[1]), self.grid[0])), self.shape,
+                         self.block_size)
+
     def transpose(self):
         block_rows = v.ids_of(self._starts)
         order = np.lexsort((block_rows, self._columns))
@@ -383,6 +418,8 @@ def from_scipy(matrix, dtype=None):
     if not hasattr(matrix, "tocsr"):
         raise TypeError(f"matrix: {type(matrix).__name__}, expected one of scipy.sparse; from_dense takes dense ones")
     csr = matrix.tocsr()
+    if csr.dtype.kind == "c":
+        raise TypeError(f"matrix: elements are {csr.dtype}; sparse operations are for real ones")
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
@@ -396,6 +433,7 @@ def from_scipy(matrix, dtype=None):
 
 def eye_sparse(n, dtype=None):
     """The identity as CSR, float32 unless another dtype is given; torch tensors where torch is loaded."""
+    n = v.size_of(n, "n")
     torch = v.default_torch()
     if torch is None or isinstance(dtype, (np.dtype, type)):
         values = np.ones(n, dtype or np.float32)

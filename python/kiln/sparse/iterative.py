@@ -47,9 +47,11 @@ class _System:
 
     def __init__(self, A, b, x0, name="b"):
         n = _blocks_matrix(A).shape[0]
+        b = v.array_of(b, name)
         v.require(A.shape[0] == A.shape[1], f"A: expected a square matrix, it is {A.shape}")
         v.require(tuple(b.shape) == (n,), f"{name}: its shape is {tuple(b.shape)}, expected {(n,)}")
         if x0 is not None:
+            x0 = v.array_of(x0, "x0")
             v.require(tuple(x0.shape) == (n,), f"x0: its shape is {tuple(x0.shape)}, expected {(n,)}")
         self.held = native.Held()
         self.form = native.form_of(b, name)
@@ -114,13 +116,23 @@ def _cg(A, b, x0, tol, max_iter, M):
     if isinstance(M, JacobiPreconditioner):
         kind, inverse = 1, system.held(system.form.array(M.inverse, "M"))
     elif M is not None:
-        blocks = M if isinstance(M, BSRMatrix) else BSRMatrix.from_dense(M, A.block_size)
+        blocks = _as_blocks(M, A.block_size)
         v.require(blocks.shape == A.shape, f"M: its shape is {blocks.shape}, expected {A.shape}")
         kind, matrix = 2, native.bsr(system.held, A.shape, blocks.block_size, blocks._starts, blocks._columns,
                                      system.form.array(blocks.blocks, "M"))
     passes, residual = system.call("conjugate_gradient", system.held(system.b), system.held(system.x), float(tol),
                                    int(max_iter), kind, inverse, matrix)
     return system.solution(), passes, residual
+
+
+def _as_blocks(M, block_size):
+    if isinstance(M, BSRMatrix):
+        return M
+    if hasattr(M, "to_bsr"):
+        return M.to_bsr(block_size)
+    M = v.array_of(M, "M")
+    v.require(len(M.shape) == 2, f"M: {len(M.shape)} dimensions, expected 2, or a function")
+    return BSRMatrix.from_dense(M, block_size)
 
 
 def _cg_by_steps(A, b, system, tol, max_iter, precondition):
@@ -154,6 +166,7 @@ def _cg_by_steps(A, b, system, tol, max_iter, precondition):
 def _coefficients(lam_min, lam_max, steps):
     """alpha and beta of each step, as lists."""
     c, d = (lam_max - lam_min) / 2, (lam_max + lam_min) / 2
+    v.require(d != 0, f"lam_min, lam_max: {lam_min} and {lam_max}, expected bounds of the same sign")
     alpha, beta = [1 / d][:steps], [0.0][:steps]
     for _ in range(1, steps):
         t = (c * alpha[-1] / 2) ** 2

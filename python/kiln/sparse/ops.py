@@ -1,8 +1,6 @@
 """Operations on sparse matrices. Names and signatures are those of trnsparse where it has them; every function also
 takes `backend=`. Matrices of any format go where CSR is written; BSR stays blocks in bsr_* operations."""
 
-import math
-
 import numpy as np
 
 from kiln import blas
@@ -17,6 +15,7 @@ from .attention import (  # noqa: F401  block_sparse_attention is the longer for
     _block_sparse_attn_backward, _block_sparse_attn_pytorch, block_sparse_attention, block_sparse_attention_tiled,
 )
 from .formats import BSRMatrix, COOMatrix, CSRMatrix
+from .screening import root_of_threshold
 
 __all__ = ["block_sparse_attention", "block_sparse_attention_tiled", "bsr_sddmm", "bsr_spmm", "nnz_per_row",
            "screened_spmm", "sddmm", "sparse_add", "sparse_multiply", "sparse_scale", "sparse_transpose", "spgemm",
@@ -27,12 +26,13 @@ def _csr(A, name="A"):
     if isinstance(A, CSRMatrix):
         return A
     if not hasattr(A, "to_csr"):
-        raise TypeError(f"{name}: {type(A).__name__}, expected a sparse matrix")
+        hint = "; from_scipy takes those of SciPy" if hasattr(A, "tocsr") else ""
+        raise TypeError(f"{name}: {type(A).__name__}, expected a sparse matrix of this package{hint}")
     return A.to_csr()
 
 
 def _dense(form, B, rows, name, against):
-    array = form.array(B, name)
+    array = form.array(v.array_of(B, name), name)
     v.require(array.ndim == 2, f"{name}: {array.ndim} dimensions, expected 2")
     v.require(array.shape[0] == rows, f"{name}: Dimension mismatch: {against}, {name} is {array.shape}")
     return array
@@ -122,10 +122,11 @@ def spmm(A, B, alpha=1.0, C=None, beta=0.0):
 @routine(plain=plain.spmv)
 def spmv(A, x, alpha=1.0, y=None, beta=0.0):
     """alpha A x + beta y of a sparse matrix and a vector."""
-    A = _csr(A)
+    A, x = _csr(A), v.array_of(x, "x")
     v.require(len(x.shape) == 1 and x.shape[0] == A.shape[1],
               f"x: Dimension mismatch: A is {A.shape}, x is {tuple(x.shape)}")
     if y is not None:
+        y = v.array_of(y, "y")
         v.require(tuple(y.shape) == (A.shape[0],), f"y: its shape is {tuple(y.shape)}, expected {(A.shape[0],)}")
         y = y.reshape(-1, 1)
     return _spmm(_Pattern(A), A.values, x.reshape(-1, 1), alpha, y, beta).reshape(-1)
@@ -136,7 +137,7 @@ def spmv_symmetric(A, x, alpha=1.0, uplo="upper"):
     """alpha (A + S^T) x with S what A stores beside its diagonal: the symmetric matrix of which A is a triangle."""
     if uplo not in ("upper", "lower"):
         raise ValueError(f"uplo: {uplo!r}, expected 'upper' or 'lower'")
-    A = _csr(A)
+    A, x = _csr(A), v.array_of(x, "x")
     v.require(A.shape[0] == A.shape[1], f"A: Matrix must be square for symmetric SpMV, it is {A.shape}")
     v.require(len(x.shape) == 1 and x.shape[0] == A.shape[1],
               f"x: Dimension mismatch: A is {A.shape}, x is {tuple(x.shape)}")
@@ -203,6 +204,7 @@ def sparse_add(A, B, alpha=1.0, beta=1.0):
 @routine
 def dense_add(A, B, beta=1.0):
     """A + beta B with a dense B, dense."""
+    B = v.array_of(B, "B")
     v.require(tuple(B.shape) == A.shape, f"B: Shape mismatch: {A.shape} vs {tuple(B.shape)}")
     left = A.to_dense().reshape(-1)
     return blas.axpy(beta, B.reshape(-1), left).reshape(A.shape) if left.shape[0] else left.reshape(A.shape)
@@ -219,6 +221,7 @@ def sparse_multiply(A, B):
         mine, theirs = np.flatnonzero(at >= 0), at[at >= 0]
         left, right, keys = v.take(A.values, mine), v.take(B.values, theirs), _keys(A)[mine]
     else:
+        B = v.array_of(B, "B")
         keys, shape = _keys(A), tuple(B.shape)
         v.require(shape in (A.shape, (1, A.shape[1]), A.shape[1:], (A.shape[0], 1)),
                   f"B: Shape mismatch: {A.shape} vs {shape}")
@@ -377,9 +380,7 @@ def _bound(diagonal, form, size, name):
 def screened_spmm(A, diag_integrals, B, threshold, column_integrals=None):
     """(A where Q_i Q_j > sqrt(threshold), else 0) B, with Q = sqrt(|diag_integrals|). With `column_integrals` the
     columns have bounds of their own, and A may be rectangular. What is screened out is not read."""
-    threshold = float(threshold)
-    if not threshold >= 0:
-        raise ValueError(f"threshold: {threshold}, expected a number that is not negative")
+    limit_of_pairs = root_of_threshold(threshold)
 
     def bounds(form, shape):
         if column_integrals is None:
@@ -389,7 +390,7 @@ def screened_spmm(A, diag_integrals, B, threshold, column_integrals=None):
         columns = diag_integrals if column_integrals is None else column_integrals
         return (_bound(diag_integrals, form, shape[0], "diag_integrals"),
                 _bound(columns, form, shape[1], "diag_integrals" if column_integrals is None else "column_integrals"),
-                float(form.compute.type(math.sqrt(threshold))))
+                float(form.compute.type(limit_of_pairs)))
 
     def forward(A, B):
         form = native.form_of(A, "A")
@@ -431,5 +432,5 @@ def is_screened(diag_integrals, threshold, column_integrals=None):
     form = native.form_of(diag_integrals, "diag_integrals")
     rows = _bound(diag_integrals, form, len(diag_integrals), "diag_integrals")
     columns = rows if column_integrals is None else np.sqrt(np.abs(to_numpy(column_integrals, "column_integrals")))
-    kept = (rows[:, None] * columns[None, :]) > form.compute.type(math.sqrt(threshold))
+    kept = (rows[:, None] * columns[None, :]) > form.compute.type(root_of_threshold(threshold))
     return kept if form.torch is None else form.torch.from_numpy(kept)

@@ -14,6 +14,13 @@ def _math(value):
     return torch_of(value) or np
 
 
+def root_of_threshold(threshold):
+    threshold = float(threshold)
+    if not threshold >= 0:
+        raise ValueError(f"threshold: {threshold}, expected a number that is not negative")
+    return math.sqrt(threshold)
+
+
 def schwarz_bounds(diagonal_integrals):
     """Q = sqrt(|(ij|ij)|), element by element."""
     m = _math(diagonal_integrals)
@@ -22,7 +29,7 @@ def schwarz_bounds(diagonal_integrals):
 
 def screen_quartets(Q, threshold=1e-10):
     """Pairs that can be part of an integral above the threshold: Q > sqrt(threshold)."""
-    return Q > math.sqrt(threshold)
+    return Q > root_of_threshold(threshold)
 
 
 def density_screen(Q, P, threshold=1e-10):
@@ -39,8 +46,8 @@ def sparsity_stats(Q, threshold=1e-10):
         "n_shells": n,
         "total_pairs": total,
         "significant_pairs": pairs,
-        "pair_sparsity": 1.0 - pairs / total,
+        "pair_sparsity": 1.0 - pairs / max(1, total),
         "total_quartets": total * total,
         "significant_quartets_upper": pairs * pairs,
-        "quartet_sparsity_lower": 1.0 - pairs * pairs / (total * total),
+        "quartet_sparsity_lower": 1.0 - pairs * pairs / max(1, total * total),
     }

@@ -46,6 +46,33 @@ TEST(SparseFormats, EveryConversionKeepsTheMatrix) {
   }
 }
 
+TEST(SparseFormats, WhatIsNoMatrixIsRefused) {
+  using Coo = CooMatrix<float>;
+  using Csr = CsrMatrix<float>;
+  using Ell = EllMatrix<float>;
+  using Blocks = BsrMatrix<float>;
+  const auto expect = [](const char* code, const auto& convert) { EXPECT_EQ(error_of(convert).code, code); };
+  for (const Coo& a : {Coo{2, 2, {2}, {0}, {1}}, Coo{2, 2, {0}, {-1}, {1}}, Coo{2, 2, {0}, {0, 1}, {1}}})
+    expect("sparse.R5", [&] { to_csr(a); });
+  expect("sparse.R4", [] { to_csr(Coo{-1, 2, {}, {}, {}}); });
+  for (const Csr& a : {Csr{2, 2, {0, 1}, {0}, {1}}, Csr{2, 2, {0, 2, 1}, {0}, {1}}, Csr{2, 2, {0, 1, 2}, {0}, {1}},
+                       Csr{2, 2, {0, 0, 1}, {2}, {1}}, Csr{2, 2, {0, 0, 1}, {1}, {1, 2}}}) {
+    expect("sparse.R5", [&] { to_coo(a); });
+    expect("sparse.R5", [&] { transposed(a); });
+    expect("sparse.R5", [&] { to_csc(a); });
+    expect("sparse.R5", [&] { to_ell(a); });
+    expect("sparse.R5", [&] { to_bsr(a); });
+  }
+  expect("sparse.R4", [] { to_bsr(Csr{1, 1, {0, 1}, {0}, {1}}, 0); });
+  expect("sparse.R5", [] { to_csr(CscMatrix<float>{1, 1, {0, 1}, {1}, {1}}); });
+  for (const Ell& a : {Ell{1, 2, 1, {2}, {1}}, Ell{1, 2, 1, {-2}, {1}}, Ell{2, 2, 1, {0}, {1}}})
+    expect("sparse.R5", [&] { to_csr(a); });
+  for (const Blocks& a : {Blocks{2, 2, 2, {0, 1}, {1}, {1, 2, 3, 4}}, Blocks{2, 2, 2, {0, 1}, {0}, {1, 2, 3}},
+                          Blocks{3, 2, 2, {0, 1}, {0}, {1, 2, 3, 4}}})
+    expect("sparse.R5", [&] { to_csr(a); });
+  expect("sparse.R4", [] { to_csr(Blocks{2, 2, 0, {0, 1}, {0}, {1}}); });
+}
+
 TEST(SparseProducts, AreRightOnBothBackends) {
   const Int rows = 300, columns = 200, n = 33;
   const CsrMatrix<float> a = to_csr(random_coo(rows, columns, 2000, 9));

@@ -75,6 +75,10 @@ def test_batched(dtype):
         assert_close(blas.batched_gemm(1.0, A, B), want, 1e-5 * np.abs(want).max(), shapes)
         C = normal(r, want.shape, dtype)
         assert_close(blas.batched_gemm(2.0, A, B, 0.5, C), 2 * want + 0.5 * wide(C), 2e-5 * np.abs(want).max(), shapes)
+    for shapes in (((4, 2, 0), (4, 0, 3)), ((2, 0), (4, 0, 3)), ((0, 2, 5), (0, 5, 3))):  # nothing to add up
+        A, B = (normal(r, s, dtype) for s in shapes)
+        C = normal(r, (*shapes[1][:1], 2, 3), dtype)
+        assert_close(blas.batched_gemm(2.0, A, B, 0.5, C), wide(C) / 2, 1e-6, shapes)
     A, B = [normal(r, (9, 8), dtype) for _ in range(3)], [normal(r, (7, 8), dtype) for _ in range(3)]
     for a, b, got in zip(A, B, blas.gemm_batched(1.0, A, B, transB=True), strict=True):
         assert_close(got, wide(a) @ wide(b).T, 1e-4, "by list")

@@ -56,10 +56,16 @@ def test_convolutions(backend):
                      f"{n1} {n2} {mode}")
 
 
-def test_fast_lengths_have_plans():
+def test_fast_lengths_are_those_of_scipy_and_have_plans():
+    for n in [*range(1, 300), 997, 8193, 93059, 2 ** 20 + 1, 51200000, 11920928955078124, 288230376151711745]:
+        for real in (False, True):
+            assert fft.next_fast_len(n, real) == scipy.fft.next_fast_len(n, real)
+            assert fft.prev_fast_len(n, real) == scipy.fft.prev_fast_len(n, real)
     for n in (127, 131, 997, 8193):
-        m = fft.next_fast_len(n)
-        assert m >= n and "bluestein" not in fft.create_plan(m).device()["way"]
+        assert "bluestein" not in fft.create_plan(fft.next_fast_len(n)).device()["way"]
+    for wrong, error in ((0, ValueError), (2.5, TypeError)):
+        with pytest.raises(error, match="^target: "):
+            fft.prev_fast_len(wrong)
 
 
 def test_everything_listed_is_there():

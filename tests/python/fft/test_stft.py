@@ -105,13 +105,33 @@ def test_complex_signals_come_back_as_they_were(backend):
     assert_close(fft.istft(spectra, 64, **given), wide(x.real), 3e-6)
 
 
+def test_windows_of_complex_numbers_are_refused():
+    """Their imaginary part was left out without a word."""
+    for call in (lambda w: fft.stft(np.ones(100, np.complex64), 16, window=w),
+                 lambda w: fft.istft(np.ones((16, 5), np.complex64), 16, window=w)):
+        with pytest.raises(TypeError, match="^window: complex"):
+            call(np.ones(16, np.complex64))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_signal_says_how_many_sides(backend):
+    """As in torch.stft: half spectra of real signals, whole ones of complex ones, where nothing is said."""
+    x = normal(rng(), 300)
+    np.testing.assert_array_equal(fft.stft(x, 16, backend=backend), fft.stft(x, 16, onesided=False, backend=backend))
+    assert fft.stft(x.real, 16, backend=backend).shape[0] == 9
+    spectra = fft.stft(x, 16, backend=backend)
+    back = fft.istft(spectra, 16, length=300, return_complex=True, backend=backend)
+    assert_close(back, wide(x), 3e-6)
+
+
 @pytest.mark.parametrize("call, message", [
     (lambda x: fft.stft(x, 0), "^n_fft: "),
     (lambda x: fft.stft(x, 64, 0), "^hop_length: "),
     (lambda x: fft.stft(x, 64, win_length=65), "^win_length: "),
     (lambda x: fft.stft(x, 64, window=np.ones(3)), "^window: "),
     (lambda x: fft.stft(x, 512), "^input: "),
-    (lambda x: fft.stft(x + 1j, 64), "^onesided: "),
+    (lambda x: fft.stft(x + 1j, 64, onesided=True), "^onesided: "),
+    (lambda x: fft.istft(np.ones((9, 4), np.complex64), 16, return_complex=True), "^return_complex: "),
     (lambda x: fft.istft(x, 64), "^input: "),
     (lambda x: fft.stft(x, 64, pad_mode="odd"), "^pad_mode: "),
 ])

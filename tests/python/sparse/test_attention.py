@@ -60,6 +60,18 @@ def test_weights_that_are_nearly_1(backend, sequence, head):
     check(backend, Q, K, V, dO, PATTERNS["causal"], mask, 1)
 
 
+def test_rows_with_one_key_have_no_gradient_of_scores():
+    """Their one weight is 1 whatever the score is: natively nothing is left of the products that cancel out."""
+    rng = generator()
+    function = PATTERNS["random blocks"]  # the last tile has one key, and a row of tiles only that
+    Q, K, V, dO = arrays(rng, (257, 512))
+    got = sparse.block_sparse_attention_backward(Q, K, V, dO, function, backend="native")
+    want = gradients64(Q, K, V, dO, dense_mask(function, 257, 257), 512 ** -0.5)
+    alone = dense_mask(function, 257, 257).sum(1) == 1
+    assert alone.sum() >= 128 and not got[0][alone].any()
+    assert all(relative(g, w) < 3e-6 for g, w in zip(got, want))
+
+
 @pytest.mark.parametrize("target", ["trn1", "trn3"])
 def test_other_chips(target):
     before = sparse.get_target()
@@ -167,6 +179,39 @@ def test_one_pattern_for_many_calls():
         sparse.block_sparse_attention(Q[1:], K[1:], V[1:], pattern)
 
 
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+def test_no_keys_and_no_queries(backend):
+    for queries, keys in ((4, 0), (0, 4), (0, 0)):
+        Q, K, V, dO = arrays(generator(), (2, queries, 8), keys=keys)
+        got = sparse.block_sparse_attention(Q, K, V, PATTERNS["full"], backend=backend)
+        np.testing.assert_array_equal(got, np.zeros((2, queries, 8)))
+        found = sparse.block_sparse_attention_backward(Q, K, V, dO, PATTERNS["full"], backend=backend)
+        for gradient, of in zip(found, (Q, K, V)):
+            np.testing.assert_array_equal(gradient, np.zeros(of.shape))
+
+
+def test_a_mask_beside_a_function():
+    Q, K, V, _ = arrays(generator(), (150, 16))
+    mask = dense_mask(PATTERNS["causal"], 150, 150) & dense_mask(PATTERNS["strided"], 150, 150)
+    got = sparse.block_sparse_attention(Q, K, V, PATTERNS["causal"], mask=PATTERNS["strided"])
+    assert relative(got, attention64(Q, K, V, mask, 0.25)[0]) < 1e-5
+
+
+@pytest.mark.parametrize("pattern, options, name", [
+    (PATTERNS["causal"], {"mask": np.ones((1, 20, 20))}, "mask"),
+    (sparse.AttentionPattern(PATTERNS["causal"], 20), {"mask": PATTERNS["local"]}, "mask"),
+    (lambda i, j: np.ones((3, 3)), {}, "pattern"),
+    (PATTERNS["causal"], {"scale": "1"}, "scale"),
+])
+def test_what_no_pattern_takes(pattern, options, name):
+    Q, K, V, _ = arrays(generator(), (20, 8))
+    with pytest.raises((ValueError, TypeError), match=f"^{name}:"):
+        sparse.block_sparse_attention(Q, K, V, pattern, **options)
+    for wrong in (-4, 4.5, "a"):
+        with pytest.raises((ValueError, TypeError), match="^queries:"):
+            sparse.AttentionPattern(PATTERNS["causal"], wrong)
+
+
 def test_time_goes_with_the_stored_tiles():
     Q, K, V, _ = arrays(generator(), (2048, 64))
     times = []
@@ -181,6 +226,7 @@ def test_time_goes_with_the_stored_tiles():
     (lambda a: a.update(K=a["K"][:, 1:], V=a["V"][:, 1:]), "K"),
     (lambda a: a.update(V=a["V"][:5]), "V"),
     (lambda a: a.update(Q=a["Q"][0]), "Q"),
+    (lambda a: a.update({name: a[name][:, :0] for name in "QKV"}), "Q"),
     (lambda a: a.update(mask_bsr=np.ones((20, 20))), "mask_bsr"),
     (lambda a: a.update(mask_bsr=sparse.BSRMatrix.from_dense(np.ones((9, 9), np.float32))), "mask_bsr"),
 ])

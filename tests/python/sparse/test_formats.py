@@ -2,10 +2,12 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.sparse
 
+import kiln
 from cases import generator, sparse_dense
 from kiln import sparse
 
@@ -80,6 +82,7 @@ def test_slices(kind):
         np.testing.assert_array_equal(got.to_dense(), want)
     np.testing.assert_array_equal(A[5].to_dense(), dense[5:6])
     assert A[3, 4] == dense[3, 4] and A[-1, -1] == dense[-1, -1]
+    assert A[[]].shape == (0, 30) and A[:, np.zeros(0, int)].shape == (40, 0)
     with pytest.raises(IndexError, match="^rows"):
         A[40, 0]
 
@@ -120,6 +123,46 @@ def test_scipy_in_and_out():
         np.testing.assert_allclose(A.to_scipy().toarray(), want.toarray(), rtol=1e-6)
     assert sparse.from_scipy(want, np.float64).dtype == np.float64
     np.testing.assert_array_equal(sparse.eye_sparse(5).to_dense(), np.eye(5))
+    for dtype in (np.float16, ml_dtypes.bfloat16):  # SciPy has none
+        assert sparse.eye_sparse(5, dtype).to_scipy().dtype == np.float32
+
+
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+def test_what_is_written_into_a_matrix(backend):
+    """Values may change in place; attributes that are assigned are checked; starts are never read past the elements."""
+    rng = generator()
+    A, X = sparse.from_dense(sparse_dense(rng, 40, 30, 0.3)), rng.standard_normal((30, 4)).astype(np.float32)
+    sparse.spmm(A, X, backend=backend)
+    A.values *= 2
+    for product, B in ((sparse.spmm, X), (sparse.spmv, X[:, 0].copy())):
+        np.testing.assert_allclose(product(A, B, backend=backend), A.to_dense() @ B, rtol=1e-5, atol=1e-5)
+    dense = A.to_dense()
+    A.col_indices = 29 - A.col_indices
+    np.testing.assert_array_equal(A.to_dense(), dense[:, ::-1])
+    np.testing.assert_allclose(sparse.spmm(A, X, backend=backend), dense[:, ::-1] @ X, rtol=1e-5, atol=1e-5)
+    for name, wrong in (("values", A.values[:3]), ("col_indices", A.col_indices + 30), ("row_ptrs", A.row_ptrs[:-1]),
+                        ("shape", (41, 30))):
+        kept = getattr(A, name)
+        with pytest.raises(ValueError):
+            setattr(A, name, wrong)
+        assert getattr(A, name) is kept
+    A.row_ptrs[-1] += 10**6
+    B = sparse.BSRMatrix(np.ones((2, 2, 2), np.float32), [0, 1], [0, 2], (2, 4), 2)
+    B.block_row_ptrs = starts = np.array([0, 2])
+    starts[1] = 10**6
+    for call in (lambda: sparse.spmm(A, X, backend=backend), lambda: sparse.spmv(A, X[:, 0].copy(), backend=backend),
+                 lambda: sparse.sddmm(A, np.ones((40, 4), np.float32), X, backend=backend),
+                 lambda: sparse.bsr_spmm(B, X[:4], backend=backend)):
+        with pytest.raises(kiln.NkiValidationError, match="sparse.R5"):
+            call()
+
+
+def test_lists_are_arrays():
+    A = sparse.CSRMatrix([1.0, 2.0], [0, 1], [0, 1, 2], (2, 2))
+    np.testing.assert_array_equal(A.to_dense(), np.diag([1.0, 2.0]))
+    np.testing.assert_array_equal(sparse.spmv(A, [1.0, 1.0], 1.0, [1.0, 1.0], 2.0), [3, 4])
+    np.testing.assert_array_equal(sparse.spmm(A, [[1.0], [1.0]]), [[1], [2]])
+    np.testing.assert_array_equal(A.multiply([[2.0, 2.0], [3.0, 3.0]]).to_dense(), np.diag([2.0, 6.0]))
 
 
 @pytest.mark.parametrize("make, name", [
@@ -134,6 +177,22 @@ def test_scipy_in_and_out():
     (lambda: sparse.BSRMatrix.from_dense(np.ones((3, 3)), 0), "block_size"),
     (lambda: sparse.from_dense(np.ones(3)), "A"),
     (lambda: sparse.from_scipy(np.ones((3, 3))), "matrix"),
+    (lambda: sparse.from_scipy(scipy.sparse.csr_array(1j * np.ones((3, 3)))), "matrix"),
+    (lambda: sparse.CSRMatrix(np.ones((2, 3)), [0, 1], [0, 1, 2], (2, 2)), "values"),
+    (lambda: sparse.COOMatrix(np.ones((1, 1)), [0], [0], (2, 2)), "values"),
+    (lambda: sparse.COOMatrix(np.ones(1), [0.5], [0], (2, 2)), "row_indices"),
+    (lambda: sparse.COOMatrix(np.ones(1), [0], [0], (2.5, 2)), "shape"),
+    (lambda: sparse.COOMatrix(np.ones(1), [0], [0], (2**40, 2**40)), "shape"),
+    (lambda: sparse.COOMatrix(scipy.sparse.eye_array(2), [0, 1], [0, 1], (2, 2)), "values"),
+    (lambda: sparse.ELLMatrix(np.ones((2, 1)), np.array([[0], [-2]]), (2, 2)), "col_indices"),
+    (lambda: sparse.ELLMatrix(np.ones((2, 1)), np.array([[0.5], [1]]), (2, 2)), "col_indices"),
+    (lambda: sparse.ELLMatrix(np.ones(2), np.array([0, 1]), (2, 2)), "values"),
+    (lambda: sparse.BSRMatrix(np.ones((2, 2)), [0], [0, 1], (2, 2), 2), "blocks"),
+    (lambda: sparse.eye_sparse(3).to_ell(1.5), "width"),
+    (lambda: sparse.eye_sparse(2.5), "n"),
+    (lambda: sparse.eye_sparse(-1), "n"),
+    (lambda: sparse.eye_sparse(3)[None], "rows"),
+    (lambda: sparse.eye_sparse(3)[0, True], "columns"),
 ])
 def test_what_is_no_matrix_is_refused(make, name):
     with pytest.raises((ValueError, TypeError), match=f"^{name}"):

@@ -274,6 +274,15 @@ def test_narrow_and_double_elements():
     (lambda A, B: sparse.screened_spmm(B @ B.T, B, B, 0.1), "diag_integrals"),
     (lambda A, B: sparse.screened_spmm(B @ B.T, B[1:, 0], B, 0.1), "diag_integrals"),
     (lambda A, B: sparse.screened_spmm(B @ B.T, B[:, 0], B, -1.0), "threshold"),
+    (lambda A, B: sparse.screened_spmm(B @ B.T, B[:, 0], B, float("nan")), "threshold"),
+    (lambda A, B: sparse.is_screened(B[:, 0], -1.0), "threshold"),
+    (lambda A, B: sparse.screen_quartets(B, -1.0), "threshold"),
+    (lambda A, B: sparse.spmv(A, None), "x"),
+    (lambda A, B: sparse.spmm(A, scipy.sparse.csr_array(B)), "B"),
+    (lambda A, B: sparse.spmm(scipy.sparse.csr_array(B.T), B), "A"),
+    (lambda A, B: A @ scipy.sparse.csr_array(B), "B"),
+    (lambda A, B: A + scipy.sparse.csr_array(B.T), "B"),
+    (lambda A, B: scipy.sparse.csr_array(B.T) + A, "B"),
     (lambda A, B: sparse.spmm(A, B, backend="gpu"), "backend"),
 ])
 def test_wrong_arguments_are_named(call, name):

@@ -65,8 +65,9 @@ def test_numbers_of_a_matrix(kind, shape):
                 assert_same(ours.min(axis), dense.min(axis))
                 assert_same(ours.sum(axis), dense.sum(axis))
             elif axis is None:
-                with pytest.raises(ValueError, match="0 elements"):
-                    ours.max()
+                for of_nothing in (ours.max, ours.mean):
+                    with pytest.raises(ValueError, match="0 elements"):
+                        of_nothing()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -93,6 +94,72 @@ def test_operators(kind, shape):
             ours + np.zeros((shape[0] + 1, shape[1]), np.float32)
         with pytest.raises(ValueError, match="B: Shape mismatch"):
             ours.multiply(np.zeros((shape[0] + 2, shape[1]), np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.bool_])
+def test_integers_and_truth_values(kind, dtype):
+    rng = generator()
+    rows, columns = rng.integers(0, 30, 200), rng.integers(0, 20, 200)
+    values = rng.integers(0 if dtype in (np.uint8, np.bool_) else -9, 2 if dtype == np.bool_ else 10, 200).astype(dtype)
+    theirs = scipy.sparse.coo_array((values, (rows, columns)), (30, 20)).tocsr()
+    ours = FORMATS[kind](sparse.COOMatrix(values, rows, columns, (30, 20)))
+    for axis in (None, 0, 1):
+        assert_same(ours.sum(axis), theirs.sum(axis=axis))
+        assert_same(ours.max(axis), theirs.max(axis=axis))
+        assert_same(ours.min(axis), theirs.min(axis=axis))
+
+
+def test_nan_is_the_largest_and_the_smallest(kind):
+    dense = np.array([[np.nan, 1, 0], [0, -2, np.inf], [0, 0, 0]], np.float32)
+    ours, theirs = FORMATS[kind](sparse.from_dense(dense).to_coo()), scipy.sparse.csr_array(dense)
+    for axis in (None, 0, 1):
+        np.testing.assert_array_equal(ours.max(axis), theirs.max(axis=axis).toarray() if axis is not None else np.nan)
+        np.testing.assert_array_equal(ours.min(axis), theirs.min(axis=axis).toarray() if axis is not None else np.nan)
+    assert not np.signbit(ours.min(0)[0]) and not np.signbit(ours.min(1)[2])
+
+
+def test_quotients_are_rounded_once(kind):
+    rng = generator()
+    values = rng.standard_normal(50).astype(np.float32)
+    A = FORMATS[kind](sparse.COOMatrix(values, np.arange(50), np.arange(50), (50, 50)))
+    for by in (3, 3.0, np.float64(3), np.float32(3)):
+        np.testing.assert_array_equal((A / by).diagonal(), values / np.float32(3))
+        assert (A / by).dtype == np.float32
+    np.testing.assert_array_equal((A / 0).diagonal(), np.copysign(np.inf, values))
+    assert (A / abs(A).max()).toarray().max() <= 1 and abs(A / abs(A).max()).max() == 1
+
+
+def test_powers(kind):
+    A = FORMATS[kind](sparse.from_dense(np.array([[4, 0], [0, 9]], np.float32)).to_coo())
+    np.testing.assert_array_equal((A ** 0.5).toarray(), [[2, 0], [0, 3]])
+    with pytest.raises(ValueError, match="^exponent: 0"):
+        A ** 0
+    with pytest.raises(TypeError, match="^exponent:"):
+        A.power("2")
+
+
+def test_a_sum_of_matrices(kind):
+    A = FORMATS[kind](sparse.from_dense(np.arange(6, dtype=np.float32).reshape(2, 3)).to_coo())
+    assert_same(sum([A, A, A]), 3 * A.toarray())
+    assert_same(0 - A, -A.toarray())
+
+
+def test_copies_are_in_memory_of_their_own(kind):
+    A = FORMATS[kind](sparse.from_dense(np.eye(9, dtype=np.float32)).to_coo())
+    copy = A.copy()
+    for name, array in vars(copy).items():
+        if isinstance(array, np.ndarray):
+            assert not np.shares_memory(array, getattr(A, name)), name
+
+
+@pytest.mark.parametrize("change", [lambda A: A.copy(), abs, lambda A: A.astype(np.float64), lambda A: A / 2])
+def test_blocks_of_zeros_are_kept(change):
+    """Of a pattern of attention only the places of blocks count."""
+    A = sparse.BSRMatrix(np.zeros((3, 2, 2), np.float32), [1, 0, 1], [0, 1, 3], (4, 4), 2)
+    changed = change(A)
+    assert changed.n_blocks == 3 and changed.block_col_indices.tolist() == [1, 0, 1]
+    twice = sparse.BSRMatrix(np.ones((2, 2, 2), np.float32), [0, 0], [0, 2], (2, 2), 2)
+    assert change(twice).n_blocks == 1 and change(twice).toarray()[0, 0] in (1.0, 2.0)
 
 
 def index(rng, size):

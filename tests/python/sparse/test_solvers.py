@@ -119,6 +119,8 @@ def test_the_whole_iteration_is_one_program():
     (lambda A, b: sparse.cg_bsr(A, b, x0=b[1:]), "x0"),
     (lambda A, b: sparse.cg_bsr(np.eye(9), b), "A"),
     (lambda A, b: sparse.cg_bsr(A, b, M=np.eye(3, dtype=np.float32)), "M"),
+    (lambda A, b: sparse.cg_bsr(A, b, M="M"), "M"),
+    (lambda A, b: sparse.chebyshev_bsr(A, b, 0, 0), "lam_min, lam_max"),
     (lambda A, b: sparse.power_iteration_bsr(A, b[1:]), "v0"),
     (lambda A, b: sparse.chebyshev_bsr(A, b[1:], 1, 2), "b"),
 ])

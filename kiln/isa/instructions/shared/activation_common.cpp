@@ -53,6 +53,13 @@ bool run_copy(const Run& r, const ActivationParams& p, ReduceCmd cmd) {
   });
 }
 
+// Whether the hardware's results are valid for a piece.
+bool stays_valid(const Run& r, ActFn fn, const RowChunk& c, float scale, float bias) {
+  const ActInfo& row = info(fn);
+  return r.k.stays_within(static_cast<float>(row.lo), static_cast<float>(row.hi), row.range == ActRange::magnitude,
+                          c.in[0], scale, bias, c.n);
+}
+
 }  // namespace
 
 void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
@@ -60,9 +67,10 @@ void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const bool anywhere = info(fn).range == ActRange::all, differs = r.is_tile(p.scale) || r.is_tile(p.bias);
   alignas(64) float between[kChunk];  // not dst, which bias may be
   const auto body = [&](const RowChunk& c) {
-    if (anywhere && !(c.width && differs)) {
+    if (!(c.width && differs)) {
       const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
-      return c.tell(r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n));
+      if (anywhere || !r.warnings || stays_valid(r, fn, c, s, b))
+        return c.tell(r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n));
     }
     apply_operand(r, AluOp::multiply, false, c, c.in[0], p.scale, between, 1.0f);
     apply_operand(r, AluOp::add, false, c, between, p.bias, c.out, 0.0f);

@@ -58,7 +58,7 @@ def complex_linear(x, weight_real, weight_imag):
     w = _matrix(ComplexTensor(weight_real, weight_imag), "weight_real")
     if x.shape[-1] != w.shape[1]:
         raise Refused(f"x: {x.shape[-1]} features, but the weight has {w.shape[1]}")
-    return _products.gemm(x.reshape(-1, x.shape[-1]), w, "N", "T").reshape(*x.shape[:-1], w.shape[0])
+    return _products.gemm(_products.rows_of(x), w, "N", "T").reshape(*x.shape[:-1], w.shape[0])
 
 
 @function
