@@ -239,6 +239,27 @@ bool ByteMap::all_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t st
   return true;
 }
 
+void ByteMap::copy(std::int64_t begin, std::int64_t end, std::uint8_t* out) const {
+  if (pages_.empty()) {
+    std::memset(out, value_, end - begin);
+    for (const Patch& patch : patches_) patch.put(patch_value_, begin, end, out);
+    return;
+  }
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t base = at / kPage * kPage, stop = std::min(end, base + kPage);
+    const Page& page = pages_[at / kPage];
+    std::uint8_t* to = out + (at - begin);
+    if (!page.units) {
+      std::memset(to, page.value, stop - at);
+    } else if (page.shift == 0) {
+      std::memcpy(to, page.units.get() + (at - base), stop - at);
+    } else {
+      for (std::int64_t i = at - base; i < stop - base; ++i) *to++ = page.units[i >> page.shift];
+    }
+    at = stop;
+  }
+}
+
 std::uint8_t ByteMap::first_nonzero(std::int64_t begin, std::int64_t end) const {
   if (uniform_ || begin >= end) return begin < end ? value_ : 0;
   if (pages_.empty()) {

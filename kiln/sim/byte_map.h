@@ -25,6 +25,8 @@ class ByteMap {
   bool all_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
                   std::uint8_t value) const;
   std::uint8_t at(std::int64_t i) const;
+  // The values of a range, one after the other.
+  void copy(std::int64_t begin, std::int64_t end, std::uint8_t* out) const;
   // The first nonzero value in the range, 0 when there is none.
   std::uint8_t first_nonzero(std::int64_t begin, std::int64_t end) const;
   // Over the whole map: how many bytes are not 0, and the first of them (the size of the map when none).
@@ -48,6 +50,8 @@ class ByteMap {
     bool holds(const Patch& other) const;                            // surely
     bool is_apart(const Patch& other) const;                         // surely
     bool takes(const Patch& other);                                  // becomes both of them, where that is a patch
+    void put(std::uint8_t value, std::int64_t from, std::int64_t to,
+             std::uint8_t* out) const;  // its bytes of from ... to
   };
   static Patch joined(Patch patch);  // one range, when there is nothing between them
   bool add_patch(Patch patch, std::uint8_t value);

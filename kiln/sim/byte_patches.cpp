@@ -1,5 +1,6 @@
 // The part of ByteMap that is about patches.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "kiln/sim/byte_map.h"
@@ -85,6 +86,14 @@ bool ByteMap::add_patch(Patch patch, std::uint8_t value) {
   patches_.push_back(patch);
   if (covered(0, size_) == size_) reset(size_, value);
   return true;
+}
+
+void ByteMap::Patch::put(std::uint8_t value, std::int64_t from, std::int64_t to, std::uint8_t* out) const {
+  const std::int64_t before = from - begin - bytes;  // ranges that end up to here are behind us
+  for (std::int64_t i = before < 0 ? 0 : before / step + 1; i < count && begin + i * step < to; ++i) {
+    const std::int64_t first = std::max(begin + i * step, from), last = std::min(begin + i * step + bytes, to);
+    if (first < last) std::memset(out + (first - from), value, last - first);
+  }
 }
 
 std::int64_t ByteMap::covered(std::int64_t begin, std::int64_t end) const {

@@ -92,6 +92,34 @@ bool Tracker::is_row_clean(int param, std::int64_t row) {
   return clean;
 }
 
+namespace {
+
+// Calls fn(element, first byte of it that was never written) for the elements of a run that have one.
+template <class Fn>
+void for_unwritten(const ByteMap& map, std::int64_t byte, std::int64_t step, std::int64_t size, std::int64_t n,
+                   Fn&& fn) {
+  constexpr std::int64_t kPiece = 2048;
+  if (step <= 0 || step > 8 * size) {  // too far apart to be looked at together
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (const Shadow s = map.first_nonzero(byte + i * step, byte + i * step + size)) fn(i, s);
+    }
+    return;
+  }
+  std::uint8_t bytes[kPiece];
+  const std::int64_t at_once = kPiece / step;
+  for (std::int64_t done = 0; done < n; done += at_once) {
+    const std::int64_t count = std::min(at_once, n - done), begin = byte + done * step;
+    map.copy(begin, begin + (count - 1) * step + size, bytes);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint8_t* const element = bytes + i * step;
+      const std::uint8_t* const found = std::find_if(element, element + size, [](std::uint8_t b) { return b != 0; });
+      if (found != element + size) fn(done + i, *found);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Shadow> Tracker::read(int param) {
   std::vector<Shadow> out;
   const bool copies = facts().copies >= 0;
@@ -101,13 +129,17 @@ std::vector<Shadow> Tracker::read(int param) {
     out.resize(base + o.tile.count());
     if (o.storage->shadow.is_uniform(0)) continue;
     const std::int64_t size = o.tile.element_bytes();
-    for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-      for (std::int64_t i = 0; i < n; ++i) {
-        Shadow s = shadow_of(*this, origins_, o, byte + i * size, byte + (i + 1) * size);
-        saw_unwritten |= s != 0;
-        if (!copies && origins_.is_padding(s)) s = origins_.find(s)->plain;
-        out[base + first + i] = s;
-      }
+    Shadow last = 0, told = 0;  // neighbours mostly agree
+    for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t first, std::int64_t n) {
+      for_unwritten(o.storage->shadow, byte, step, size, n, [&](std::int64_t element, Shadow found) {
+        if (found != last) {
+          last = found;
+          told = origins_.read_through(found, program(), o.access->tensor);
+          if (!copies && origins_.is_padding(told)) told = origins_.find(told)->plain;
+        }
+        out[base + first + element] = told;
+        saw_unwritten = true;
+      });
     });
   }
   return out;
@@ -128,8 +160,8 @@ void Tracker::write_tile(Operand& o, const Shadow* shadow) {
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0, end; i < n; i = end) {  // neighbours mostly agree
       for (end = i + 1; end < n && shadow[first + end] == shadow[first + i];) ++end;
-      const bool fresh = !o.storage->shadow.all(byte + i * size, byte + end * size, shadow[first + i]);
-      if (shadow[first + i] && t.role != isa::Role::internal && fresh)  // copied onto itself: nothing changes
+      const bool arrives = shadow[first + i] && t.role != isa::Role::internal;
+      if (arrives && !o.storage->shadow.all(byte + i * size, byte + end * size, shadow[first + i]))  // else onto itself
         origins_.arrive(o.storage, shadow[first + i], {&program(), &inst(), loops ? loops->pass() : isa::Pass{}});
       o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
     }

@@ -14,6 +14,7 @@
 #include "kiln/isa/instructions/shared/sendrecv.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
+#include "python/src/spare_lists.h"
 
 namespace kiln::python {
 namespace {
@@ -41,8 +42,11 @@ Trace::Trace(std::string name, Target target, int lnc, int program_id, std::int6
       lnc(lnc),
       program_id(program_id),
       max_instructions_(max_instructions) {
+  take_spare_lists(kernel.program());
   if (lnc == 2) kernel.pair();
 }
+
+Trace::~Trace() { leave_spare_lists(kernel.program()); }
 
 isa::LocId Trace::here() {
   const isa::LocId loc = locator_.locate(kernel.program());

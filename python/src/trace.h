@@ -43,6 +43,7 @@ struct Instruction {
 class Trace : public std::enable_shared_from_this<Trace> {
  public:
   Trace(std::string name, Target target, int lnc, int program_id, std::int64_t max_instructions);
+  ~Trace();
 
   isa::Kernel kernel;
   const Arch& arch;

@@ -32,12 +32,14 @@ CASES = {
     "transposed": (lambda x: x.T + 1, (10007, 384), (4000, 384), 1.5),
     "softmax of columns": (softmax_of_columns, (300, 11008), (300, 3000), 1.5),
     "softmax of few long columns": (softmax_of_columns, (10007, 256), (4000, 256), 3),
+    "running sums of rows": (lambda x: np.cumsum(x * 0.5, 1) + 1, (300, 50257), (300, 8000), 1.5),
+    "running sums of columns": (lambda x: np.cumsum(x, 0), (8192, 512), (2000, 512), 1.5),
     "factors of columns": (lambda x: x * x[:1] + x[1:2], (256, 20000), (256, 8000), 1.6),
 }
 
 
-def ns_per_element(function, shape, target):
-    lowered = kiln.jit(function).lower(f"float32[{shape[0]},{shape[1]}]", target=target)
+def ns_per_element(function, shape, target, dtype="float32"):
+    lowered = kiln.jit(function).lower(f"{dtype}[{shape[0]},{shape[1]}]", target=target)
     return lowered.report()["time_ns"] / np.prod(shape)
 
 
@@ -57,3 +59,22 @@ def test_values(name, dtype, target):
     shape = (rows, columns) if rows > columns else (rows // 100 + 1, columns)
     x = np.random.default_rng(SEED).standard_normal(shape, dtype=np.float32).astype(dtype)
     same(kiln.jit(function, target=target)(x), function(x.astype(np.float32)).astype(dtype))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [np.float32, BF16])
+@pytest.mark.parametrize("shape, axis", [((70, 20011), 1), ((131, 50257), 1), ((9001, 33), 0), ((10007, 130), 0),
+                                         ((4100, 3, 35), 0), ((2, 4099, 40), 1), ((20011,), 0), ((3, 30001), 1)])
+def test_running_values(shape, axis, dtype, target):
+    """A piece of a row goes on where the one before ends."""
+    print("KILN_SEED", SEED)
+    x = np.random.default_rng(SEED).uniform(-1, 1, shape).astype(dtype)
+    low = kiln.jit(lambda x: np.cumsum(x, axis), target=target).lower(x)
+    exact = np.cumsum(x.astype(np.float64), axis)
+    error = np.abs(low(x).astype(np.float64) - exact).max() / np.abs(exact).max()
+    assert error < (1e-2 if dtype == BF16 else 1e-5)
+    if axis == 1 and shape[0] > 64:
+        assert low.report()["bytes_moved"] <= 1.1 * low.report()["bytes_compulsory"]
+    if axis == 1 and dtype == np.float32:
+        largest = kiln.jit(lambda x: np.maximum.accumulate(x, 1) * 2, target=target)
+        np.testing.assert_array_equal(largest(x), np.maximum.accumulate(x, 1) * 2)

@@ -32,6 +32,9 @@ class Pair {
     for (const std::uint8_t v : {0, 1, 2, 255})
       ASSERT_EQ(map_.all(begin, end, v), std::all_of(first, last, [&](auto b) { return b == v; }))
           << begin << " to " << end << ", value " << int{v};
+    Bytes copy(last - first);
+    if (begin < end) map_.copy(begin, end, copy.data());
+    ASSERT_EQ(copy, Bytes(first, last)) << begin << " to " << end;
     const auto nonzero = std::find_if(first, last, [](auto b) { return b != 0; });
     ASSERT_EQ(map_.first_nonzero(begin, end), nonzero == last ? 0 : *nonzero) << begin << " to " << end;
   }

@@ -146,6 +146,14 @@ def test_gradients_of_cosine_transforms():
     assert torch.autograd.gradgradcheck(lambda v: fft.dct(v, 1, axis=0), x)
 
 
+def test_gradients_of_hankel_transforms(word):
+    x = torch.randn(2, 7, dtype=torch.float64).requires_grad_()
+    for bias in (0.0, 0.3):
+        assert torch.autograd.gradcheck(lambda v, bias=bias: fft.fht(v, 0.1, 0.5, bias=bias), x)
+        close(fft.ifht(fft.fht(x, 0.1, 0.5, 0.2, bias), 0.1, 0.5, 0.2, bias), x, 1e-11)
+    assert fft.fht(x.float(), 0.1, 0.5).dtype == torch.float32
+
+
 @pytest.mark.parametrize("m, k, n", [(128, 128, 512), (251, 129, 65), (1, 257, 3), (130, 1, 513)])
 def test_f4_products_of_any_size(word, m, k, n):
     a, b = pair(m, k), pair(k, n)

@@ -292,7 +292,9 @@ void track_transpose(Track& t) {
   const std::vector<Shadow> in = t.read(stationary), identity = t.read(moving);
   const std::int64_t n = t.partitions(stationary), m = t.free_size(stationary);
   std::vector<Shadow> out(m * n);
-  for (std::int64_t i = 0; i < m * n; ++i) out[i] = in[i % n * m + i / n];
+  for (std::int64_t row = 0; row < m; ++row) {
+    for (std::int64_t i = 0; i < n; ++i) out[row * n + i] = in[i * m + row];
+  }
   for (std::int64_t i = 0; i < n * n; ++i) {
     for (std::int64_t row = 0; identity[i] && row < m; ++row) out[row * n + i % n] = identity[i];
   }

@@ -1,5 +1,7 @@
 #include "kiln/isa/semantics/track.h"
 
+#include <algorithm>
+
 namespace kiln::isa {
 namespace {
 
@@ -42,8 +44,10 @@ std::vector<Shadow> row_shadow(Track& t, std::int64_t rows) {
   for_inputs(t, [&](int p) {
     const std::vector<Shadow> in = t.read(p);
     const std::int64_t columns = static_cast<std::int64_t>(in.size()) / rows;
-    for (std::int64_t i = 0; i < columns * rows; ++i) {
-      if (out[i / columns] == 0) out[i / columns] = in[i];
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const Shadow* const at = &in[row * columns];
+      const Shadow* const found = std::find_if(at, at + columns, [](Shadow s) { return s != 0; });
+      if (out[row] == 0 && found != at + columns) out[row] = *found;
     }
   });
   return out;
@@ -67,13 +71,12 @@ void track_none(Track& t) {
 
 void track_elementwise(Track& t) {
   if (all_clean(t)) return track_none(t);
-  const auto per_row = row_shadow(t, t.partitions(0));
   for_outputs(t, [&](int out) {
     const std::int64_t rows = t.partitions(out), columns = t.free_size(out);
     std::vector<Shadow> grid(rows * columns);
     // An output of another shape (a row reduction) depends on its whole row.
     if (columns != t.free_size(0)) {
-      merge(grid, rows, columns, per_row);
+      merge(grid, rows, columns, row_shadow(t, t.partitions(0)));
     } else {
       for_inputs(t, [&](int in) { merge(grid, rows, columns, t.read(in)); });
     }

@@ -32,19 +32,25 @@ bool RegionEmitter::gather_cone(Value v, std::int64_t columns, Cone& cone) const
     cone.products.push_back(v);
     return true;
   }
-  if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast) return false;
+  if (is_running(op.code)) {
+    if (!can_go_on(v)) return false;
+    cone.running.push_back(v);
+  } else if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast) {
+    return false;
+  }
   return std::all_of(op.operands.begin(), op.operands.end(), [&](Value x) { return gather_cone(x, columns, cone); });
 }
 
 bool RegionEmitter::goes_in_pieces(Value v, std::int64_t columns) const {
   if (layout_.packed != 1 || columns <= options_.psum_columns) return false;
   Cone cone;
-  return gather_cone(v, columns, cone) && !cone.products.empty();
+  return gather_cone(v, columns, cone) && !cone.products.empty() && cone.running.empty();
 }
 
 void RegionEmitter::prepare(const Cone& cone) {
   for (Value v : cone.columns) value(v);
   for (Value v : cone.products) turned_rows(v);
+  for (Value v : cone.running) carried_[v] = nothing_before(v);
 }
 
 // How many columns of products go together: fewer when all rows of a matrix that is turned first lie beside them.
@@ -98,6 +104,7 @@ void RegionEmitter::store_pieces(std::int64_t columns, std::int64_t piece, const
 bool RegionEmitter::streams() const {
   if (options_.column_tile == 0 || widest_ <= options_.column_tile || layout_.packed != 1) return false;
   if (!fusion_.regions[region_].sums.empty()) return false;
+  bool runs = false, reduces_some = false;
   for (Value v : fusion_.regions[region_].ops) {
     const Op& op = graph_.op(v);
     const Free free = free_of(v);
@@ -106,10 +113,13 @@ bool RegionEmitter::streams() const {
     const bool reduces = (op.code >= OpCode::sum && op.code <= OpCode::min) || is_search(op.code);
     if (n == 1 && (op.code == OpCode::gather_rows || is_view(op.code)))
       continue;  // one value per row: before the pieces
-    if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast && !reduces) return false;
+    runs = runs || is_running(op.code);
+    reduces_some = reduces_some || reduces;
+    const bool fits = is_elementwise(op.code) || op.code == OpCode::where || op.code == OpCode::cast || can_go_on(v);
+    if (!fits && !reduces) return false;
     if (reduces && n != 1) return false;
   }
-  return true;
+  return !runs || !reduces_some;  // which would go through the pieces several times
 }
 
 // The maximum m of x when v is sum(exp(x - m)): then the sum so far is corrected where m grows.

@@ -17,7 +17,11 @@ constexpr std::int64_t kSharedFrom = 512;  // columns in PSUM: fewer are not wor
 bool is_small_integer(DType t) { return is_integer(t) && size_bytes(t) <= 2; }
 bool wraps(OpCode code) { return code == OpCode::add || code == OpCode::subtract || code == OpCode::multiply; }
 bool is_short_float(const Tile& t) { return is_float(t.dtype()) && size_bytes(t.dtype()) == 2; }
-bool is_comparison(OpCode code) { return code >= OpCode::equal && code <= OpCode::less_equal; }
+bool is_short(DType t) { return is_float(t) && size_bytes(t) < 4; }
+bool compares_short_floats(const Graph& graph, const Op& op) {
+  return is_comparison(op.code) &&
+         (is_short(graph.type(op.operands[0]).dtype) || is_short(graph.type(op.operands[1]).dtype));
+}
 bool is_plain(AluOp op) { return !is_bitvec(op) && op != AluOp::power; }
 
 }  // namespace
@@ -58,10 +62,20 @@ std::optional<RegionEmitter::Chain> RegionEmitter::chain(Value v) const {
   return {};
 }
 
+// Whether an operand of v may lie in float32 though its dtype is shorter: sums in PSUM, and values of rows.
+bool RegionEmitter::reads_more_bits(Value v) const {
+  const auto& x = graph_.op(v).operands;
+  return std::any_of(x.begin(), x.end(), [&](Value i) {
+    const bool here = fusion_.region_of[i] == region_ && is_short(graph_.type(i).dtype);
+    return here && (is_product(graph_.op(i).code) || tile_dtype(i) != graph_.type(i).dtype);
+  });
+}
+
 // Whether the op that asks can take v along: nobody else wants it, or it costs nothing to compute it again.
 bool RegionEmitter::is_inlined(Value v, const Shape& shape, bool again) const {
   if (fusion_.region_of[v] != region_ || graph_.type(v).shape != shape || find(v) || made_by_moments(v)) return false;
   if (!is_elementwise(graph_.op(v).code) || !is_float(working_dtype(graph_, graph_.op(v)))) return false;
+  if (compares_short_floats(graph_, graph_.op(v)) && reads_more_bits(v)) return false;
   if (uses_[v] == 1) return true;
   const auto c = again && product(free_of(v).dims) > 1 ? chain(v) : std::nullopt;
   const auto is_there = [&](Value x) { return fusion_.region_of[x] != region_ || find(x); };
@@ -179,8 +193,41 @@ bool RegionEmitter::is_quicker_apart(Value v, const Chain& inner) const {
          std::none_of(graph_.op(v).operands.begin(), graph_.op(v).operands.end(), is_product_here);
 }
 
+// What a comparison reads has the bits of its dtype, as it has where it was sorted or searched: sums in PSUM and
+// values of rows have more of them.
+Tile RegionEmitter::as_compared(Value v, std::size_t i) {
+  const Value x = graph_.op(v).operands[i];
+  const DType t = graph_.type(x).dtype;
+  const Tile tile = operand(v, i);
+  if (!is_short(t) || size_bytes(t) >= size_bytes(tile.dtype())) return tile;
+  const Free own =
+      fusion_.region_of[x] == region_ ? free_of(x) : Free{tile.packed.count, Strided{0, tile.dims}.shape()};
+  return in_dtype(tile, own, t);
+}
+
+Tile RegionEmitter::compare(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const AluOp alu = info(op.code).lowering.alu;
+  const Free free = free_of(v);
+  if (const auto c = chain(v)) {
+    const auto number = splat_of(graph_, c->scalar);
+    const Tile x = as_compared(v, c->data_at);
+    const isa::Operand with = scalar(number ? Given{number, {}} : Given{{}, as_compared(v, c->scalar_at)});
+    const Tile dst = target(v, into);
+    over(k_, {dst, x}, free, [&](const Views& t) {
+      k_.tensor_scalar({.dst = t[0], .data = t[1], .op0 = alu, .operand0 = with, .reverse0 = c->reverse});
+    });
+    return dst;
+  }
+  const Tile x = as_compared(v, 0), y = as_compared(v, 1), dst = target(v, into);
+  over(k_, {dst, x, y}, free,
+       [&](const Views& t) { k_.tensor_tensor({.dst = t[0], .data1 = t[1], .data2 = t[2], .op = alu}); });
+  return dst;
+}
+
 // Two operators with scalars, an operator with a scalar and one with a tile, or one operator.
 Tile RegionEmitter::operate(Value v, const Tile* into) {
+  if (compares_short_floats(graph_, graph_.op(v))) return compare(v, into);
   const Op& op = graph_.op(v);
   const Lowering& lowering = info(op.code).lowering;
   const AluOp alu = op.code == OpCode::power ? AluOp::power : lowering.alu;
@@ -419,8 +466,7 @@ Tile RegionEmitter::activate(Value v, const Tile* into) {
     }
     k_.activation(args);
   });
-  if (sum && spread_of(v) && (spread_of(v)->turned || graph_.type(*sum).size() == 1))
-    scopes_.back().values[*sum] = across(*total);
+  if (sum && is_summed_across(v, graph_.type(*sum))) scopes_.back().values[*sum] = across(*total);
   return dst;
 }
 

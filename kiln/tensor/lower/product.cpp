@@ -304,7 +304,7 @@ bool RegionEmitter::turns_in_pieces(Value v) const {
   if (fusion_.region_of[x] != region_ || layout_.packed != 1 || columns_ || find(x) || K < 2 * kColumns) return false;
   if (std::any_of(users_[x].begin(), users_[x].end(), [&](Value u) { return u != v; }) || uses_[x] != 1) return false;
   Cone cone;
-  return gather_cone(x, K, cone) && !cone.products.empty() && is_for_this_alone(x);
+  return gather_cone(x, K, cone) && !cone.products.empty() && cone.running.empty() && is_for_this_alone(x);
 }
 
 // Whether what x is made of, back to products, is read for x alone: else it would be computed twice.

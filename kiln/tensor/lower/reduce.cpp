@@ -251,6 +251,39 @@ Recurrence recurrence(OpCode code) {
 
 }  // namespace
 
+// Whether a running value can go in pieces of its row: a piece is as exact as what the next one goes on from.
+// with.
+bool RegionEmitter::can_go_on(Value v) const {
+  const Op& op = graph_.op(v);
+  return is_running(op.code) && op.type.dtype == DType::float32 && op.type.shape.back() == widest_ &&
+         op.integer("axis") + 1 == static_cast<std::int64_t>(op.type.shape.size());
+}
+
+// What the first piece goes on from.
+Tile RegionEmitter::nothing_before(Value v) {
+  const Free one{1, {1}};
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
+  fill(out, one, recurrence(graph_.op(v).code).start);
+  return out;
+}
+
+// A piece that was computed by itself, which is more exact, with what all before it come to.
+void RegionEmitter::go_on(OpCode code, const Tile& piece, const Tile& before) {
+  const isa::Dim row = piece.dims.back();
+  const bool by_scalar = arch_.features.scalar_tensor_ops && (code == OpCode::cumsum || code == OpCode::cumprod);
+  const AluOp op = code == OpCode::cumsum    ? AluOp::add
+                   : code == OpCode::cumprod ? AluOp::multiply
+                   : code == OpCode::cummax  ? AluOp::maximum
+                                             : AluOp::minimum;
+  const View all = view_of(piece, {row});
+  k_.tensor_scalar({.dst = all,
+                    .data = all,
+                    .op0 = op,
+                    .operand0 = column_of(before),
+                    .engine = by_scalar ? Engine::scalar : Engine::unknown});
+  k_.tensor_copy({.dst = column_of(before), .src = view_of(piece, {{1, 1}}, (row.count - 1) * row.stride)});
+}
+
 // A recurrence along the last dimension; the others one by one.
 Tile RegionEmitter::scan(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -260,6 +293,7 @@ Tile RegionEmitter::scan(Value v, const Tile* into) {
   const Free free = free_of(v);
   const Tile x = operand(v, 0), dst = target(v, into);
   const std::int64_t n = free.dims[axis];
+  const auto carried = columns_ ? carried_.find(v) : carried_.end();
   const Tile ones = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, DType::float32);
   if (!how.first || !how.second) fill(ones, {1, {n}}, how.other);
   Dims from = spread_dims(x, free), to = spread_dims(dst, free);
@@ -281,6 +315,7 @@ Tile RegionEmitter::scan(Value v, const Tile* into) {
     }
   };
   each(0, 0, 0);
+  if (carried != carried_.end()) go_on(op.code, dst, carried->second);
   return dst;
 }
 

@@ -385,8 +385,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
     if (into) copy(*into, t, free_of(v));
     return into ? *into : t;
   }
-  const SpreadRow* from = op.code == OpCode::sum ? spread_of(op.operands[0]) : nullptr;
-  if (from && (from->turned || op.type.size() == 1)) {
+  if (op.code == OpCode::sum && is_summed_across(op.operands[0], op.type)) {
     const Tile t = sum_spread(v);
     if (into) copy(*into, t, free_of(v));
     return into ? *into : t;

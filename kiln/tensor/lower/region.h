@@ -180,6 +180,7 @@ class RegionEmitter {
   struct Cone {
     std::vector<Value> columns;   // one value per row: there before the pieces
     std::vector<Value> products;  // whose rows are turned before the pieces
+    std::vector<Value> running;   // running values: each piece goes on where the one before ends
   };
   bool gather_cone(Value v, std::int64_t columns, Cone& cone) const;
   bool goes_in_pieces(Value v, std::int64_t columns) const;
@@ -399,6 +400,9 @@ class RegionEmitter {
   bool is_quicker_apart(Value v, const Chain& inner) const;
   void make_scratch();
   Tile elementwise(Value v, const Tile* into);
+  Tile as_compared(Value v, std::size_t i);
+  Tile compare(Value v, const Tile* into);
+  bool reads_more_bits(Value v) const;
   Tile operate(Value v, const Tile* into);
   Tile operate_on_integers(Value v, const Tile* into);
   Tile activate(Value v, const Tile* into);
@@ -418,6 +422,9 @@ class RegionEmitter {
   std::optional<Tile> negated(Value user, int at);
   Tile reduce_integers(Value v, const Tile& x, const Tile* into);
   Tile scan(Value v, const Tile* into);
+  bool can_go_on(Value v) const;
+  Tile nothing_before(Value v);
+  void go_on(OpCode code, const Tile& piece, const Tile& before);
   bool reduces_all(Value v) const;
   bool sums_apart(Value v) const;
   std::optional<Value> row_sum_of(Value v) const;
@@ -545,6 +552,7 @@ class RegionEmitter {
   Dims spread_pattern(const Dims& free, const SpreadRow& s) const;
   Tile load_spread(int leaf, const SpreadRow& s);
   void store_spread(const Leaf& leaf, const Tile& given, const SpreadRow& s);
+  bool is_summed_across(Value v, const Type& sum) const;
   Tile across(const Tile& part);
   Tile sum_spread(Value v);
   std::optional<KeptShape> kept_shape(const Leaf& leaf) const;
@@ -603,6 +611,7 @@ class RegionEmitter {
   std::map<int, Resident> resident_;
   std::map<int, Tile> first_rows_;       // loads that are there before the matrices: blocks of rows beside each other
   std::map<Value, Tile> piece_results_;  // of reductions of wide rows: where that of a piece goes
+  std::map<Value, Tile> carried_;        // of running values: what the piece before ends with
   std::int64_t stream_tile_ = 0;         // columns of wide rows at a time
   std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
   std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys

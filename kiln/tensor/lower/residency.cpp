@@ -71,6 +71,7 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
   }
   if (shape.turned || (layout.partitions == 1 && layout.spreads)) {
     if (shape.rows > 1) return finds_spread(layout, load, shape);
+    if (shape.row == 1) return false;  // a number comes to all partitions at once
     if (layout.spread_of_load(static_cast<int>(&load - layout.loads.data()))) return false;
   }
   return layout.packed == 1 && layout.partitions == shape.rows && layout.is_even(load) &&

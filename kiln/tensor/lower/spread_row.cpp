@@ -81,6 +81,13 @@ void RegionEmitter::store_spread(const Leaf& leaf, const Tile& given, const Spre
   k_.dma_copy({.dst = hbm.ap(pattern, place(leaf)), .src = view_of(tile, lists[0])});
 }
 
+// Whether a sum of v is one over partitions. Numbers, and what heads have one of, are on all of them already.
+bool RegionEmitter::is_summed_across(Value v, const Type& sum) const {
+  const SpreadRow* s = spread_of(v);
+  const Type& t = graph_.type(v);
+  return s && (s->turned ? last_of(t) > 1 : t.size() > 1 && sum.size() == 1);
+}
+
 // Sums over all partitions, on all of them: a product with ones.
 Tile RegionEmitter::across(const Tile& part) {
   const std::int64_t n = part.count(), all = arch_.partitions;
@@ -288,7 +295,9 @@ void RegionEmitter::emit_spread() {
   constexpr std::size_t kFirst = 2;
   std::size_t loaded = 0;
   for (Value v : products) {
-    const int index = layout_.load_of.at({v, 1});
+    const auto load = layout_.load_of.find({v, 1});
+    if (load == layout_.load_of.end()) continue;  // a matrix of this region, such as a number
+    const int index = load->second;
     if (scopes_.back().matrices.contains(index)) continue;
     const Leaf& leaf = layout_.loads[index];
     if (const auto held = storage_.held.find({region_, index}); held != storage_.held.end()) {

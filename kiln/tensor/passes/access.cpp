@@ -56,6 +56,14 @@ Value turned_rows(const Rewriting& r, Value x) {
   return r.to.add(OpCode::cast, {r.to.add(OpCode::slice, {rows}, {begin, r.op.type.shape, every})}, {t});
 }
 
+// Whether rows of a table are whole steps through its storage, as places that are known at run time are counted.
+bool steps_by_rows(const Graph& graph, Value table) {
+  const Shape& shape = graph.type(table).shape;
+  const std::int64_t row = product(shape, 1, shape.size());
+  while (is_view(graph.op(table).code)) table = graph.op(table).operands[0];
+  return row == 0 || graph.type(table).size() % row == 0;
+}
+
 }  // namespace
 
 Graph split_views(const Graph& graph) {
@@ -68,10 +76,10 @@ Graph split_views(const Graph& graph) {
     if (r.op.code == OpCode::gather_rows || r.op.code == OpCode::conv ||
         r.op.code == OpCode::mx_matmul) {  // these read storage in order
       std::vector<Value> operands = r.operands;
-      const std::size_t tables = r.op.code == OpCode::gather_rows ? 1 : 2;
-      for (std::size_t i = 0; i < tables; ++i) {
+      const bool gathers = r.op.code == OpCode::gather_rows;
+      for (std::size_t i = 0; i < (gathers ? 1U : 2U); ++i) {
         grow(r.to);
-        if (!access[operands[i]].is_contiguous())
+        if (!access[operands[i]].is_contiguous() || (gathers && !steps_by_rows(r.to, operands[i])))
           operands[i] = r.to.add(OpCode::cast, {operands[i]}, {r.to.type(operands[i]).dtype});
       }
       return r.to.copy(r.from, r.op, operands);

@@ -159,9 +159,23 @@ std::optional<Value> recomposed(const Rewriting& r) {
   return {};
 }
 
-// max(x * c) is max(x) * c for c > 0: rounding is monotonic, so the value is the same, and exp can take the scale.
-std::optional<Value> scaled_extreme(const Rewriting& r) {
+// A reduction of dimensions that have one element each: the element.
+std::optional<Value> of_one_element(const Rewriting& r) {
+  const OpCode code = r.op.code;
+  if (code != OpCode::sum && code != OpCode::prod && code != OpCode::mean && code != OpCode::max && code != OpCode::min)
+    return {};
+  const Expr x = r.operand(0);
+  if (x.type().size() != r.op.type.size() || r.op.type.size() == 0) return {};
+  return reshape(cast(x, r.op.type.dtype), r.op.type.shape).value();
+}
+
+// max(x * c) is max(x) * c for c > 0: rounding is monotonic, so the value is the same, and exp can take the scale. Not
+// where the value is compared: x in PSUM is not rounded yet.
+std::optional<Value> scaled_extreme(const Rewriting& r, const std::vector<Value>& users) {
   if (r.op.code != OpCode::max && r.op.code != OpCode::min) return {};
+  const bool is_compared =
+      std::any_of(users.begin(), users.end(), [&](Value u) { return is_comparison(r.from.op(u).code); });
+  if (is_compared && size_bytes(r.op.type.dtype) < 4) return {};
   const Op x = r.operand_op(0);  // a copy: adding ops moves them
   if (x.code != OpCode::multiply || !is_float(x.type.dtype)) return {};
   for (int i : {0, 1}) {
@@ -331,8 +345,16 @@ std::optional<Value> windowed_choice(const Rewriting& r) {
   return r.to.add(OpCode::where, {high, inner, r.operands[2]});
 }
 
+// What hides elements behind a factor s: mask / s, or in front of a softmax, for which one mask is as good as another,
+// the largest number with that sign. A row that sees nothing has a softmax, unless the mask is infinite.
+std::optional<double> mask_before_factor(DType t, double mask, double s, bool before_softmax) {
+  const double exact = stored(t, mask / s), most = t == DType::float16 ? -0x1p15 : -0x1p127;
+  if (std::isinf(mask) || !std::isinf(exact)) return exact;
+  return before_softmax && most * s <= kHiddenFill ? std::optional(most) : std::nullopt;
+}
+
 // where(c, x * s, mask) is where(c, x, mask / s) * s: what follows can take the factor along.
-std::optional<Value> scaled_choice(const Rewriting& r) {
+std::optional<Value> scaled_choice(const Rewriting& r, bool before_softmax) {
   if (r.op.code != OpCode::where || !is_float(r.op.type.dtype)) return {};
   const auto fill = splat_of(r.to, r.operands[2]);
   const Op x = r.operand_op(1);  // a copy: adding ops moves them
@@ -340,8 +362,9 @@ std::optional<Value> scaled_choice(const Rewriting& r) {
   for (int i : {0, 1}) {
     const auto s = splat_of(r.to, x.operands[i]);
     if (!s || *s < 1e-4 || *s > 1 || !(r.to.type(x.operands[1 - i]) == x.type)) continue;
-    const double most = -highest(x.type.dtype);
-    const Value mask = r.to.constant({x.type.dtype, {}}, {std::max(*fill / *s, std::isinf(*fill) ? *fill : most)});
+    const auto hidden = mask_before_factor(x.type.dtype, *fill, *s, before_softmax);
+    if (!hidden) continue;
+    const Value mask = r.to.constant({x.type.dtype, {}}, {*hidden});
     const Value chosen = r.to.add(OpCode::where, {r.operands[0], x.operands[1 - i], mask});
     return r.to.add(OpCode::multiply, {chosen, r.to.constant({x.type.dtype, {}}, {*s})});
   }
@@ -349,12 +372,13 @@ std::optional<Value> scaled_choice(const Rewriting& r) {
 }
 
 // A choice that took the place of something else, as it would be had it been written so.
-Value choice(const Rewriting& r, Value v) {
-  for (const auto& simpler : {windowed_choice, banded_choice, scaled_choice}) {
+Value choice(const Rewriting& r, Value v, bool before_softmax) {
+  for (const auto& simpler : {windowed_choice, banded_choice}) {
     const Op op = r.to.op(v);  // a copy: adding ops moves them
     if (op.code == OpCode::where) v = simpler({r.from, r.to, op, op.operands}).value_or(v);
   }
-  return v;
+  const Op op = r.to.op(v);
+  return op.code == OpCode::where ? scaled_choice({r.from, r.to, op, op.operands}, before_softmax).value_or(v) : v;
 }
 
 using Users = std::vector<std::vector<Value>>;
@@ -417,6 +441,7 @@ Graph canonicalize(const Graph& graph) {
   for (Value v = 0; v < graph.size(); ++v) {
     for (Value x : graph.op(v).operands) users[x].push_back(v);
   }
+  const auto users_of = [&](const Rewriting& r) -> const auto& { return users[&r.op - graph.ops().data()]; };
   const Graph out = rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
     if (r.op.code == OpCode::input) return {};
     if (const auto v = folded_empty(r)) return v;
@@ -429,14 +454,16 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = recomposed(r)) return v;
     if (const auto v = recognised_activation(r)) return v;
     if (const auto v = banded_constant(r)) return v;
-    if (const auto v = turned_choice(r)) return choice(r, *v);
-    if (const auto v = banded_sum(r, users, uses)) return choice(r, *v);
+    const bool before_softmax = is_shifted(graph, users_of(r));
+    if (const auto v = turned_choice(r)) return choice(r, *v, before_softmax);
+    if (const auto v = banded_sum(r, users, uses)) return choice(r, *v, before_softmax);
     if (r.op.code == OpCode::where) {
-      if (const auto v = windowed_choice(r)) return choice(r, *v);
-      if (const auto v = banded_choice(r)) return choice(r, *v);
-      if (const auto v = scaled_choice(r)) return v;
+      if (const auto v = windowed_choice(r)) return choice(r, *v, before_softmax);
+      if (const auto v = banded_choice(r)) return choice(r, *v, before_softmax);
+      if (const auto v = scaled_choice(r, before_softmax)) return v;
     }
-    if (const auto v = scaled_extreme(r)) return v;
+    if (const auto v = of_one_element(r)) return v;
+    if (const auto v = scaled_extreme(r, users_of(r))) return v;
     if (const auto v = scaled_product(r)) return v;
     if (const auto v = scaled_columns(r, uses)) return v;
     if (const auto v = grouped_product(r)) return v;

@@ -8,16 +8,14 @@
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/lower/lines.h"
 #include "kiln/tensor/passes/expand.h"
+#include "kiln/tensor/passes/strided.h"
 
 namespace kiln::tensor {
 namespace {
 
 constexpr std::int64_t kExactFloat = 1 << 24;
-constexpr std::int64_t kLongRow = 4096;  // of a running value on one partition
-
-bool is_running(OpCode code) {
-  return code == OpCode::cumsum || code == OpCode::cumprod || code == OpCode::cummax || code == OpCode::cummin;
-}
+constexpr std::int64_t kLongRow = 4096;         // of a running value on one partition
+constexpr std::int64_t kLongTurnedRow = 10240;  // the same, of columns, which are stored whole
 
 double neutral(OpCode code, DType t) {
   if (code == OpCode::cumsum) return 0;
@@ -42,6 +40,36 @@ Expr running(OpCode code, const Expr& x) {
   return {x.graph(), x.graph().add(code, {x.value()}, {static_cast<std::int64_t>(x.rank()) - 1})};
 }
 
+// A view of x; of what a float is before it is widened, where it is.
+Expr seen_before_cast(const Expr& x, const std::function<Expr(const Expr&)>& view) {
+  const Op& op = x.graph().op(x.value());
+  if (op.code != OpCode::cast || !is_float(x.dtype())) return view(x);
+  const Expr narrow(x.graph(), op.operands[0]);
+  const bool widens = is_float(narrow.dtype()) && size_bytes(narrow.dtype()) < size_bytes(x.dtype());
+  return widens ? cast(view(narrow), x.dtype()) : view(x);
+}
+
+// A running value that is seen in another order before it is narrowed is narrowed first.
+std::optional<Value> narrowed_before_views(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const DType to = r.op.type.dtype;
+  if (!is_float(to) || !is_float(x.dtype()) || size_bytes(to) >= size_bytes(x.dtype())) return {};
+  std::vector<Value> views;
+  Value v = x.value();
+  for (; is_view(r.to.op(v).code) && r.to.op(v).code != OpCode::broadcast_to; v = r.to.op(v).operands[0])
+    views.push_back(v);
+  const auto runs = [&](Value y) { return is_running(r.to.op(y).code); };
+  const Op& made = r.to.op(v);
+  const bool is_joined = is_elementwise(made.code) && !made.operands.empty() && runs(made.operands[0]);
+  if (views.empty() || (!runs(v) && !is_joined)) return {};
+  Value out = cast(Expr(r.to, v), to).value();
+  for (auto view = views.rbegin(); view != views.rend(); ++view) {
+    const Op op = r.to.op(*view);  // a copy: adding ops moves them
+    out = r.to.add(op.code, {out}, op.attrs);
+  }
+  return out;
+}
+
 // Integers exactly: each round adds what stands twice as far before.
 Expr doubled(OpCode code, const Expr& x) {
   Expr out = x;
@@ -57,9 +85,11 @@ Expr doubled(OpCode code, const Expr& x) {
 Expr in_blocks(OpCode code, const Expr& x, std::int64_t blocks) {
   const std::int64_t n = x.shape().back(), width = (n + blocks - 1) / blocks, rows = x.type().size() / n;
   const double none = neutral(code, x.dtype());
-  Expr flat = reshape(x, {rows, n});
-  if (blocks * width > n) flat = pad(flat, {0, 0}, {0, blocks * width - n}, none);
-  const Expr parts = running(code, reshape(flat, {rows, blocks, width}));
+  const Expr parts = running(code, seen_before_cast(x, [&](const Expr& e) {
+                               Expr flat = reshape(e, {rows, n});
+                               if (blocks * width > n) flat = pad(flat, {0, 0}, {0, blocks * width - n}, none);
+                               return reshape(flat, {rows, blocks, width});
+                             }));
   const Expr totals = reshape(slice(parts, -1, width - 1, width), {rows, blocks});
   const Expr before = pad(slice(running(code, totals), -1, 0, blocks - 1), {0, 1}, {0, 0}, none);
   const Expr all = reshape(combined(code, parts, reshape(before, {rows, blocks, 1})), {rows, blocks * width});
@@ -76,11 +106,16 @@ std::optional<Value> running_value(const Rewriting& r) {
     if (inner == 1)
       return reshape(running(r.op.code, reshape(x, Shape(x.shape().begin(), x.shape().begin() + axis + 1))), x.shape())
           .value();
-    return with_axis_back(running(r.op.code, with_axis_last(x, axis)), axis).value();
+    return with_axis_back(
+               running(r.op.code, seen_before_cast(x, [&](const Expr& e) { return with_axis_last(e, axis); })), axis)
+        .value();
   }
   const std::int64_t rows = x.type().size() / n;
   std::int64_t blocks = (n + kLongRow - 1) / kLongRow;
   if (rows < 64 && n >= 2048) blocks = std::max(blocks, std::max<std::int64_t>(2, 128 / rows));
+  const Op& made = r.operand_op(0).code == OpCode::cast ? r.to.op(r.operand_op(0).operands[0]) : r.operand_op(0);
+  const bool is_turned = made.code == OpCode::transpose;
+  if (rows >= 64 && t == DType::float32 && (!is_turned || n <= kLongTurnedRow)) blocks = 1;  // piece after piece
   if (blocks > 1) return in_blocks(r.op.code, cast(x, t), blocks).value();
   if (is_float(x.dtype())) return {};
   const double largest = std::max(std::fabs(lowest(x.dtype())), highest(x.dtype()));
@@ -132,6 +167,7 @@ std::optional<Value> sorted_order(const Rewriting& r) {
 
 std::optional<Value> expanded_order(const Rewriting& r) {
   if (is_running(r.op.code)) return running_value(r);
+  if (r.op.code == OpCode::cast) return narrowed_before_views(r);
   const auto axis = [&] { return r.op.integer("axis"); };
   const auto order = [&](bool descending) {
     return Expr(r.to, r.to.add(OpCode::argsort, {r.operands[0]}, {axis(), descending}));

@@ -1,4 +1,9 @@
 // Arithmetic of integers, exact in 32 bits: floats estimate, products of integers tell what is left.
+#include <algorithm>
+#include <numeric>
+
+#include "kiln/tensor/ir/more.h"
+#include "kiln/tensor/passes/strided.h"
 #include "kiln/tensor/passes/ways.h"
 
 namespace kiln::tensor {
@@ -104,10 +109,84 @@ Expr power_of_integers(const Rewriting& r) {
   return narrow(r, broadcast_to(out, r.op.type.shape));
 }
 
-// Bytes of both sides are multiplied on the tensor engine, at most 256 products to a sum: exact in float32. The sums
-// are put together in 32-bit integers.
+namespace {
+
+bool is_whole(DType t) { return t == DType::bool_ || is_integer(t); }
+
+// What an integer operand was before it was widened, views of it included.
+std::optional<Expr> before_widening(const Expr& x) {
+  const Op op = x.graph().op(x.value());  // a copy: adding ops moves them
+  if (op.operands.empty()) return {};
+  const Expr from{x.graph(), op.operands[0]};
+  if (op.code == OpCode::cast && is_whole(from.dtype()) && size_bytes(from.dtype()) < size_bytes(x.dtype()))
+    return before_widening(from).value_or(from);
+  if (!is_view(op.code)) return {};
+  const auto narrow = before_widening(from);
+  if (!narrow) return {};
+  return Expr{x.graph(), x.graph().add(op.code, {narrow->value()}, op.attrs)};
+}
+
+// A byte of each integer, as a number that bfloat16 has, and the largest magnitude that it can have.
+struct Digit {
+  Expr x;
+  double most;
+};
+
+// Bytes of the integers of an operand, from the lowest on, no more than are in `t`. The highest one of a shorter
+// operand has the sign.
+std::vector<Digit> digits_of(const Expr& given, DType t) {
+  const Expr x = before_widening(given).value_or(given);
+  const int bytes = std::min(size_bytes(x.dtype()), size_bytes(t));
+  const auto digit = [](const Expr& n, double most) { return Digit{cast(n, DType::bfloat16), most}; };
+  if (size_bytes(x.dtype()) == 1 && (bytes < size_bytes(t) || !is_signed(x.dtype())))
+    return {digit(x, x.dtype() == DType::bool_ ? 1 : is_signed(x.dtype()) ? 128 : 255)};
+  const bool has_sign = is_signed(x.dtype()) && bytes < size_bytes(t);
+  const Expr signed_bits = cast(x, DType::int32);
+  const Expr bits = is_signed(x.dtype()) ? bitcast(signed_bits, DType::uint32) : cast(x, DType::uint32);
+  std::vector<Digit> out;
+  for (int i = 0; i < bytes; ++i) {
+    if (has_sign && i + 1 == bytes)
+      out.push_back(digit(right_shift(signed_bits, 8 * i), 128));
+    else
+      out.push_back(digit(bitwise_and(i == 0 ? bits : right_shift(bits, 8 * i), 255), 255));
+  }
+  return out;
+}
+
+Expr exact_product(const Expr& x, const Expr& y) {
+  return bitcast(cast(matmul_f32(x, y), DType::int32), DType::uint32);
+}
+
+// x y in pieces of the sum that float32 has exactly, which are added up as integers; many pieces are one batch.
+Expr product_in_pieces(const Expr& x, const Expr& y, std::int64_t piece) {
+  constexpr std::int64_t kFewPieces = 8;
+  const std::int64_t K = x.shape().back(), n = K / piece;
+  std::optional<Expr> total;
+  const auto add_up = [&](const Expr& part) { total = total ? add(*total, part) : part; };
+  std::int64_t k = 0;
+  if (n > kFewPieces && std::max(x.rank(), y.rank()) < 8) {
+    Shape apart = x.shape(), rows = y.shape();
+    apart.back() = n, apart.push_back(piece);
+    rows.end()[-2] = n, rows.insert(rows.end() - 1, piece);
+    Ints batch_first(apart.size());
+    std::iota(batch_first.begin(), batch_first.end(), 0);
+    std::swap(batch_first.end()[-3], batch_first.end()[-2]);
+    k = n * piece;
+    const Expr left = transpose(reshape(slice(x, -1, 0, k), apart), batch_first);
+    const Expr right = reshape(slice(y, -2, 0, k), rows);
+    add_up(sum(exact_product(left, right), {{-3}}));
+  }
+  for (; k < K; k += piece) add_up(exact_product(slice(x, -1, k, k + piece), slice(y, -2, k, k + piece)));
+  return *total;
+}
+
+}  // namespace
+
+// Bytes of both sides are multiplied on the tensor engine, so many products to a sum that float32 has it exactly; the
+// sums are put together in 32-bit integers.
 Expr product_of_integers(const Rewriting& r) {
-  constexpr std::int64_t kExact = 256;
+  constexpr double kExact = 0x1p24;
+  constexpr std::int64_t kBlock = 128;
   const DType t = r.op.type.dtype;
   Expr x = r.operand(0), y = r.operand(1);
   if (t == DType::bool_) {
@@ -116,28 +195,16 @@ Expr product_of_integers(const Rewriting& r) {
   }
   if (x.rank() == 1) x = reshape(x, {1, x.shape()[0]});
   if (y.rank() == 1) y = reshape(y, {y.shape()[0], 1});
-  const auto bits_of = [&](const Expr& e) {
-    const Expr same = cast(e, t);
-    return is_signed(t) ? bitcast(cast(same, DType::int32), DType::uint32) : cast(same, DType::uint32);
-  };
-  const auto byte_of = [&](const Expr& bits, int i) {
-    const Expr low = i == 0 ? bits : right_shift(bits, 8 * i);
-    return cast(bitwise_and(low, 255), DType::float32);
-  };
-  x = bits_of(x);
-  y = bits_of(y);
-  const std::int64_t K = x.shape().back();
-  const int bytes = size_bytes(t);
+  const std::vector<Digit> of_x = digits_of(x, t), of_y = digits_of(y, t);
   std::optional<Expr> total;
-  for (int s = 0; s < bytes; ++s) {
+  for (int s = 0; s < size_bytes(t); ++s) {
     for (int i = 0; i <= s; ++i) {
-      const Expr a = byte_of(x, i), b = byte_of(y, s - i);
-      for (std::int64_t k = 0; k < K; k += kExact) {
-        const Expr part = matmul(slice(a, -1, k, k + kExact), slice(b, -2, k, k + kExact));
-        Expr whole = cast(part, DType::uint32);
-        if (s > 0) whole = left_shift(whole, 8 * s);
-        total = total ? add(*total, whole) : whole;
-      }
+      if (i >= static_cast<int>(of_x.size()) || s - i >= static_cast<int>(of_y.size())) continue;
+      const Digit &a = of_x[i], &b = of_y[s - i];
+      const auto piece = static_cast<std::int64_t>(kExact / (a.most * b.most)) / kBlock * kBlock;
+      Expr whole = product_in_pieces(a.x, b.x, piece);
+      if (s > 0) whole = left_shift(whole, 8 * s);
+      total = total ? add(*total, whole) : whole;
     }
   }
   return reshape(narrow(r, *total), r.op.type.shape);

@@ -63,14 +63,13 @@ Value seen_in(Graph& graph, const Shape& shape, const KeyWindow& w, bool opposit
   return opposite ? graph.add(OpCode::logical_not, {both}) : both;
 }
 
-// Whether v is read as a softmax reads its operand: for the largest of each row, and to take that away.
+}  // namespace
+
 bool is_shifted(const Graph& graph, const std::vector<Value>& users) {
   const auto is = [&](std::size_t i, OpCode code) { return graph.op(users[i]).code == code; };
   if (users.size() != 2) return false;
   return (is(0, OpCode::max) && is(1, OpCode::subtract)) || (is(1, OpCode::max) && is(0, OpCode::subtract));
 }
-
-}  // namespace
 
 std::optional<Value> banded_constant(const Rewriting& r) {
   if (!is_matrix(r.op) || r.op.type.dtype != DType::bool_) return {};

@@ -9,6 +9,9 @@
 
 namespace kiln::tensor {
 
+// Whether `users` read a value as a softmax reads its operand: for the largest of each row, and to take that away.
+bool is_shifted(const Graph& graph, const std::vector<Value>& users);
+
 // A constant of truth that is column <= row + n, or its opposite, as that comparison.
 std::optional<Value> banded_constant(const Rewriting& r);
 

@@ -182,6 +182,11 @@ class Spreader {
     return spread <= row + static_cast<double>(most) * kElementNs;
   }
 
+  // Whether elements stay on their partitions when lines of n become lines of d. One for each head is on all of them.
+  static bool keeps_partitions(std::int64_t n, std::int64_t d, std::int64_t heads) {
+    return n == d || (n % heads == 0 && d % heads == 0);
+  }
+
   bool fits_heads(const Family& family, std::int64_t heads) const {
     for (Value v : family.members) {
       const Op& op = graph_.op(v);
@@ -190,6 +195,7 @@ class Spreader {
       if (cut || (d != 1 && d % heads != 0 && (d > heads || d % kQuadrant != 0))) return false;
       if (op.code == OpCode::slice && !is_part(v) && last(graph_.type(op.operands[0])) != heads) return false;
       if (op.code == OpCode::concat && d != heads) return false;
+      if (op.code == OpCode::reshape && !keeps_partitions(last(graph_.type(op.operands[0])), d, heads)) return false;
       for (Value x : op.operands) {  // what comes from elsewhere
         const std::int64_t n = last(graph_.type(x));
         if (!is_here(x) && !is_product(op.code) && !is_part(v) && n != 1 && n != heads && n != d) return false;
@@ -209,7 +215,10 @@ class Spreader {
         if (!is_float(graph_.type(x).dtype)) fits = false;
         if (is_number(x)) fits = fits && (!is_here(x) || everywhere_.contains(x));
       }
-      if (op.code == OpCode::sum) fits = is_here(op.operands[0]) && is_spread(op.operands[0]) && is_fit_sum(op);
+      if (op.code == OpCode::sum) {
+        const Value x = op.operands[0];
+        fits = is_here(x) && is_fit_sum(op) && (is_number(x) ? everywhere_.contains(x) : is_spread(x));
+      }
       if (fits) everywhere_.insert(v);
     }
   }

@@ -93,7 +93,7 @@ struct Estimator {
       const auto columns = static_cast<double>(graph.type(v).shape.empty() ? 1 : graph.type(v).shape.back());
       const double per_row = static_cast<double>(graph.type(v).size()) / static_cast<double>(plan.all_rows());
       const bool fits = per_row <= 1 || (per_row == widest && columns == widest);
-      const bool is_simple = is_elementwise(code) || code == OpCode::where || code == OpCode::cast;
+      const bool is_simple = is_elementwise(code) || code == OpCode::where || code == OpCode::cast || is_running(code);
       return fits && (is_simple || (is_reduction(code) && per_row <= 1));
     });
   }

@@ -21,6 +21,7 @@ from .api import (
 from .complex import ComplexTensor, complex_matmul
 from .convolution import convolve, fftconvolve
 from .cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
+from .hankel import fht, fhtoffset, ifht
 from .helpers import fftfreq, fftshift, ifftshift, next_fast_len, prev_fast_len, rfftfreq
 from .nki import HAS_NKI, get_backend, set_backend
 from .plan import FFTAlgorithm, FFTPlan, clear_plan_cache, create_plan
@@ -33,10 +34,11 @@ __version__ = _kiln.__version__
 __all__ = [
     "ComplexTensor", "FFTAlgorithm", "FFTPlan", "HAS_NKI", "available", "clear_plan_cache", "complex_matmul",
     "convolve", "create_plan", "current_backend", "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftconvolve", "fftfreq",
-    "fftn", "fftshift", "get_backend", "get_precision", "get_target", "get_workers", "hfft", "hfft2", "hfftn", "idct",
-    "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2",
-    "irfftn", "istft", "last_call", "next_fast_len", "nki", "prev_fast_len", "rfft", "rfft2", "rfftfreq", "rfftn",
-    "set_backend", "set_ozaki_product_precision_verified", "set_precision", "set_target", "set_workers", "stft",
+    "fftn", "fftshift", "fht", "fhtoffset", "get_backend", "get_precision", "get_target", "get_workers", "hfft",
+    "hfft2", "hfftn", "idct", "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ifht", "ihfft",
+    "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "istft", "last_call", "next_fast_len", "nki", "prev_fast_len",
+    "rfft", "rfft2", "rfftfreq", "rfftn", "set_backend", "set_ozaki_product_precision_verified", "set_precision",
+    "set_target", "set_workers", "stft",
 ]
 
 

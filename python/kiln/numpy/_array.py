@@ -573,6 +573,13 @@ def _method(name):
     return method
 
 
-for _name in ("all any argmax argmin argpartition argsort choose clip conj conjugate cumprod cumsum diagonal max mean "
+for _name in ("all any argmax argmin argpartition argsort choose conj conjugate cumprod cumsum diagonal max mean "
               "min nonzero prod ptp repeat round searchsorted squeeze std sum swapaxes take trace var").split():
     setattr(Array, _name, _method(_name))
+
+
+def _clip(self, min=None, max=None, out=None, **kwargs):
+    return np.clip(self, min, max, out=out, **kwargs)
+
+
+Array.clip = _clip

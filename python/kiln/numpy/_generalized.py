@@ -51,7 +51,7 @@ def moved(which, inputs, axes, axis, keepdims):
 
     def placed(result):
         if keepdims:
-            return np.expand_dims(result, places[0][0] if places is not None else -1)
+            return np.expand_dims(result, -1 if axis is None else places[0][0])
         last = places[which.nin] if places is not None else None
         return result if not last else np.moveaxis(result, tuple(range(-len(last), 0)), last)
 

@@ -16,9 +16,10 @@ _STEPS = {1: 14, 2: 25, 4: 48}  # of Euclid's algorithm, by bytes: neighbours of
 
 
 def _magnitudes(x, y):
+    """Both without signs, as unsigned numbers: the smallest integer has a magnitude that is no integer of its dtype."""
     x, y = ops.broadcast_to(x, np.broadcast_shapes(x.shape, y.shape)), y
     y = ops.broadcast_to(y, x.shape)
-    return [ops.absolute(n) if n.dtype.kind == "i" else n for n in (x, y)]
+    return [ops.bitcast(ops.absolute(n), np.dtype(f"u{n.dtype}")) if n.dtype.kind == "i" else n for n in (x, y)]
 
 
 def _divisor(a, b):
@@ -33,16 +34,17 @@ def _divisor(a, b):
 @ufunc(np.gcd)
 def gcd(x, y):
     a, b = _magnitudes(x, y)
-    return a if 0 in a.shape else _divisor(a, b)._get()
+    return ops.bitcast(a if 0 in a.shape else _divisor(a, b)._get(), x.dtype)
 
 
 @ufunc(np.lcm)
 def lcm(x, y):
     a, b = _magnitudes(x, y)
     if 0 in a.shape:
-        return a
+        return ops.bitcast(a, x.dtype)
     common = _divisor(a, b)
-    return (Array(a) // np.where(common == 0, np.ones_like(common), common) * Array(b))._get()
+    made = Array(a) // np.where(common == 0, np.ones_like(common), common) * Array(b)
+    return ops.bitcast(made._get(), x.dtype)
 
 
 def _places(bitorder):

@@ -78,15 +78,18 @@ def extract(condition, arr):
 def clip(a, a_min=np._NoValue, a_max=np._NoValue, out=None, *, min=np._NoValue, max=np._NoValue, where=np._NoValue,
          dtype=None, casting="same_kind"):
     none = np._NoValue
-    low = a_min if a_min is not none else min
-    high = a_max if a_max is not none else max
-    low, high = (None if v is none else v for v in (low, high))
+    if a_min is none and a_max is none:
+        a_min, a_max = (None if bound is none else bound for bound in (min, max))
+    elif min is not none or max is not none:
+        raise ValueError("np.clip takes its bounds as a_min and a_max or as min and max, not both")
+    elif a_min is none or a_max is none:
+        raise TypeError("np.clip takes a_min and a_max together; either may be None")
     x = as_array(a)
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     if where is not none:
         refuse(ARGUMENT, "np.clip(where=...)", "choose with np.where")
     made = x
-    for bound, f in ((low, np.maximum), (high, np.minimum)):
+    for bound, f in ((a_min, np.maximum), (a_max, np.minimum)):
         if bound is not None and not _bounds_nothing(bound, f, x.dtype):
             made = f(made, bound)
     made = made if made is not x else x.copy()

@@ -94,6 +94,8 @@ def moveaxis(a, source, destination):
 def rollaxis(a, axis, start=0):
     x = as_array(a)
     axis = axis_of(axis, x.ndim)
+    if not -x.ndim <= start <= x.ndim:
+        raise np.exceptions.AxisError(f"start is {start}, of an array of {x.ndim} dimensions")
     start = start + x.ndim if start < 0 else start
     start -= axis < start
     perm = list(range(x.ndim))
@@ -227,6 +229,8 @@ def joined_dtype(arrays, dtype, casting):
 @implements(np.concatenate)
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     arrays = [as_array(a) for a in arrays]
+    if out is not None and dtype is not None:
+        raise TypeError("np.concatenate takes `out` or `dtype`, not both")
     if not arrays:
         raise ValueError("need at least one array to concatenate")
     if axis is None:
@@ -458,8 +462,9 @@ def tile(A, reps):
     reps = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (operator.index(reps),)
     reps = (1,) * (x.ndim - len(reps)) + tuple(int(r) for r in reps)
     shape = (1,) * (len(reps) - x.ndim) + x.shape
-    apart = [n for pair in zip((1,) * len(shape), shape) for n in pair]
-    spread = [n for pair in zip(reps, shape) for n in pair]
+    pairs = [(r, n) if r != 1 else (n,) for r, n in zip(reps, shape)]
+    spread = [n for pair in pairs for n in pair]
+    apart = [n for pair in pairs for n in ((1,) * (len(pair) - 1) + pair[-1:])]
     node = ops.broadcast_to(ops.reshape(x._get(), apart), spread)
     return Array(ops.reshape(node, [r * n for r, n in zip(reps, shape)]))
 

@@ -1,6 +1,7 @@
-"""Shifts, frequencies, cosine and sine transforms, convolutions against NumPy and SciPy."""
+"""Shifts, frequencies, cosine, sine and Hankel transforms, convolutions against NumPy and SciPy."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -144,3 +145,32 @@ def test_convolutions_along_several_axes(backend):
             assert_close(got, want, 2e-6, f"{one} {other} {mode} {axes}")
     with pytest.raises(ValueError, match="^in2: "):
         fft.fftconvolve(np.ones((2, 3)), np.ones(3))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_hankel_transforms(backend):
+    r = rng()
+    for n, mu, bias, offset in itertools.product((1, 2, 63, 64), (-4.0, 0.0, 0.5, 3.3, 400.0), (0.0, 1.0, -0.7),
+                                                 (0.0, -0.3)):
+        x = normal(r, (3, n), "float64")
+        for name in ("fht", "ifht"):
+            with warnings.catch_warnings(record=True) as expected:
+                warnings.simplefilter("always")
+                want = getattr(scipy.fft, name)(x, 0.1, mu, offset, bias)
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                got = getattr(fft, name)(x, 0.1, mu, offset, bias, backend=backend)
+                single = getattr(fft, name)(x.astype("float32"), 0.1, mu, offset, bias, backend=backend)
+            assert len(found) == 2 * len(expected) and single.dtype == np.float32
+            if np.isfinite(want).all():
+                # Logarithms of Γ near a thousand are rounded to 1e-13, in both; the kernel is one long delay, which
+                # brings numbers together that the factors of the bias, up to e^3, have taken apart.
+                looser = 10 if mu > 100 else 1
+                assert_close(got, want, 1e-12 * looser, f"{name} {n} {mu} {bias} {offset}")
+                assert_close(single, want, 3e-6 * looser, f"{name} {n} {mu} {bias} {offset}")
+    for mu, bias in itertools.product((-0.7, 0.0, 2.5, 300.0), (0.0, 0.4)):
+        want = scipy.fft.fhtoffset(0.07, mu, 0.3, bias)
+        assert abs(fft.fhtoffset(0.07, mu, 0.3, bias) - want) < 1e-12
+    for wrong in (np.ones(4, complex), np.float64(1), np.ones((2, 0))):
+        with pytest.raises((TypeError, ValueError), match="^a: "):
+            fft.fht(wrong, 0.1, 0.0)

@@ -71,9 +71,10 @@ std::vector<Shadow> column_shadow(Track& t, int param, std::int64_t columns) {
   if (t.is_clean(param)) return {};
   const std::vector<Shadow> in = t.read(param);
   std::vector<Shadow> out(columns);
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    Shadow& s = out[i % static_cast<std::size_t>(columns)];
-    if (s == 0) s = in[i];
+  for (std::size_t first = 0; first < in.size(); first += out.size()) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (out[i] == 0) out[i] = in[first + i];
+    }
   }
   return out;
 }
