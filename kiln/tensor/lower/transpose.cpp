@@ -12,7 +12,8 @@ using isa::View;
 
 namespace {
 
-constexpr std::int64_t kTileBytes = 16384;  // of a partition, of what is turned together
+constexpr std::int64_t kTileBytes = 16384;           // of a partition, of what is turned together
+constexpr std::int64_t kMostBytes = 4 * kTileBytes;  // where there is no smaller part
 
 // The size of blocks of at most 128 that all are of one size; nothing when there is none that is worth it.
 std::optional<std::int64_t> block_of(std::int64_t n) {
@@ -43,6 +44,8 @@ struct Transpose {
     std::int64_t to = 0, each = 0;       // the same in dst
   };
   void part(const Part& p, const View& loaded, std::int64_t width, const Index& at) const;
+  std::int64_t parts() const;
+  void matrix_in_parts(const Index& to, const Index& from) const;
   void matrix(const Index& to, const Index& from) const;
   void matrices(const isa::Dim& to_outer, const isa::Dim& from_outer, const Index& to, const Index& from) const;
 };
@@ -80,6 +83,22 @@ void Transpose::part(const Part& p, const View& loaded, std::int64_t width, cons
   to.insert(to.end(), lists[0].begin(), lists[0].end());
   from.insert(from.end(), lists[1].begin(), lists[1].end());
   k.dma_copy({.dst = dst.ap(to, at), .src = turned.ap(from)});
+}
+
+// Parts of columns, whole blocks of them, whose results fit a partition; 0 when there are none.
+std::int64_t Transpose::parts() const {
+  for (std::int64_t n = 1; n <= column_blocks(); ++n) {
+    if (column_blocks() % n == 0 && columns / n * bytes() <= kMostBytes) return n;
+  }
+  return 0;
+}
+
+void Transpose::matrix_in_parts(const Index& to, const Index& from) const {
+  const std::int64_t n = parts();
+  if (n == 1) return matrix(to, from);
+  Transpose part = *this;
+  part.columns = columns / n;
+  k.loop(n, [&](Index i) { part.matrix(to + i * part.columns, from + i * (part.columns * column_stride)); });
 }
 
 // One matrix, some blocks of rows at a time. Rows that follow each other in dst lie on one partition.
@@ -130,7 +149,7 @@ bool Copies::turn_blocks(const View& to_view, const Dims& to, const Index& at, c
                     from[last].stride,
                     *row_block,
                     *column_block};
-  if (t.column_blocks() * t.row_block * t.bytes() > 4 * kTileBytes) return false;
+  if (t.column_blocks() * t.row_block * t.bytes() > kMostBytes || t.parts() == 0) return false;
   Dims to_outer, from_outer;
   for (std::size_t d = 0; d < last; ++d) {
     if (d != other) to_outer.push_back(to[d]), from_outer.push_back(from[d]);
@@ -138,7 +157,7 @@ bool Copies::turn_blocks(const View& to_view, const Dims& to, const Index& at, c
   const bool small = t.row_blocks() == 1 && t.column_blocks() == 1 && !to_outer.empty();
   const std::size_t loops = to_outer.size() - (small ? 1 : 0);
   const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, const Index& a, const Index& b) {
-    if (d == loops) return small ? t.matrices(to_outer[d], from_outer[d], a, b) : t.matrix(a, b);
+    if (d == loops) return small ? t.matrices(to_outer[d], from_outer[d], a, b) : t.matrix_in_parts(a, b);
     k.loop(to_outer[d].count, [&](Index i) { each(d + 1, a + i * to_outer[d].stride, b + i * from_outer[d].stride); });
   };
   each(0, at, from_at);
