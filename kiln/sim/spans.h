@@ -69,9 +69,9 @@ inline int byte_dims(const isa::Tile& t, std::int64_t& begin, isa::Dim* merged) 
     for (int j = i; j > 0 && dims[j].stride > dims[j - 1].stride; --j) std::swap(dims[j], dims[j - 1]);
   }
   dims[rank++] = {1, size};
-  const int n = isa::merge_dims(dims, rank, merged);
-  if (n == 0) merged[0] = {1, 1};
-  return std::max(n, 1);
+  int n = isa::merge_dims(dims, rank, merged);
+  if (n == 0 || merged[n - 1].stride != 1) merged[n++] = {1, 1};  // elements of one byte each, apart
+  return n;
 }
 
 // Calls fn(first byte, bytes, step in bytes, count) for groups of equally spaced ranges of bytes that an operand is

@@ -163,6 +163,20 @@ TEST(Shadow, TheOtherPartIsReportedWhereItLeaves) {
   }
 }
 
+// Bytes between them are not written with them.
+TEST(Shadow, ElementsThatLieApart) {
+  for (const DType dtype : {DType::uint8, DType::int16, DType::float32}) {
+    for (const bool valid : {true, false}) {
+      SCOPED_TRACE(std::string(name(dtype)) + (valid ? ", valid" : ", invalid"));
+      Kernel k("apart");
+      const View y = k.output("y", {4, 6}, dtype), t = k.sbuf({4, 12}, dtype);
+      k.memset({.dst = t.ap({{12, 4}, {2, 6}}), .value = 7});
+      k.dma_copy({.dst = y, .src = t.ap({{12, 4}, {2, 6}}, valid ? 0 : 1)});
+      EXPECT_EQ(KernelRun(k).error().code, valid ? "" : "run.R1");
+    }
+  }
+}
+
 TEST(Shadow, NamesTheElement) {
   Kernel k("element");
   const View x = k.input("x", {128, 8}, DType::float32), y = k.output("y", {128, 8}, DType::float32);
