@@ -67,8 +67,9 @@ void show(const bench::Pattern& pattern, tensor::CompileOptions options, bool re
     }
     const double us = timing::to_ns(run.timeline.total) / 1000;
     const double moved = run.timeline.hbm_bytes_read + run.timeline.hbm_bytes_written;
-    fmt::print("{:38} {:6} {:6} {:8.0f} {:9.1f} {:9.1f} {:6.2f} {:6.2f} {:8.1f}\n", pattern.name, pattern.peer,
-               c.program.instructions.size(), executed, us, l.ns() / 1000, us * 1000 / l.ns(), moved / l.bytes, ms);
+    fmt::print("{:38} {:6} {:6} {:8.0f} {:8.0f} {:9.1f} {:9.1f} {:6.2f} {:6.2f} {:8.1f}\n", pattern.name, pattern.peer,
+               c.program.instructions.size(), executed, c.by_tile_limits, us, l.ns() / 1000, us * 1000 / l.ns(),
+               moved / l.bytes, ms);
     if (!report) return;
     fmt::print("{}", tensor::report_text(c));
     for (const tensor::Alternative& a : c.alternatives) fmt::print("    {:9.1f} us: {}\n", a.time_ns / 1000, a.what);
@@ -167,8 +168,8 @@ int main(int argc, char** argv) {
     fmt::print("geometric mean {:.3f}\n", std::exp(logs / std::max(1.0, count)));
     return 0;
   }
-  fmt::print("{:38} {:>6} {:>6} {:>8} {:>9} {:>9} {:>6} {:>6} {:>8}\n", "pattern", "peer", "static", "executed",
-             "time us", "least us", "ratio", "bytes", "cpu ms");
+  fmt::print("{:38} {:>6} {:>6} {:>8} {:>8} {:>9} {:>9} {:>6} {:>6} {:>8}\n", "pattern", "peer", "static", "executed",
+             "tiles", "time us", "least us", "ratio", "bytes", "cpu ms");
   for (const bench::Pattern& pattern : all) {
     if (pattern.name.find(only) != std::string::npos) show(pattern, options, report);
   }

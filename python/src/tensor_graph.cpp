@@ -263,6 +263,7 @@ void bind_compiled(nb::module_& m) {
       .def_ro("split", &tensor::Compiled::split, "What each core of a pair does.")
       .def_prop_ro("groups", &tensor::groups_in_words, "By core, by instruction: its group in a few words.")
       .def_prop_ro("constants", &constants_of, "Inputs that the program brings itself.")
+      .def_ro("by_tile_limits", &tensor::Compiled::by_tile_limits, "Instructions that tiles of 128 rows would need.")
       .def_ro("aliases", &tensor::Compiled::aliases, "Outputs that are inputs, updated in place.")
       .def_prop_ro(
           "regions",

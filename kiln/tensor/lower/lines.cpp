@@ -179,6 +179,71 @@ Tile RegionEmitter::order(Value v, const Tile* into) {
   return dst;
 }
 
+// The same network for keys alone, none of them NaN. A step goes from one tile to another: the vector engine has the
+// smaller of each pair, gpsimd the larger, the scalar engine what the step leaves as it is. Of equal zeros both take
+// the first of their operands, each another one.
+Tile RegionEmitter::sorted_keys(const Tile& keys, std::int64_t N) {
+  const Engine third = arch_.features.scalar_tensor_ops ? Engine::scalar : Engine::gpsimd;
+  Tile from = keys, to = new_tile(k_, Memory::sbuf, rows_, {1, {N}}, keys.dtype());
+  const auto exchange = [&](const Dims& dims, std::int64_t a, std::int64_t b) {
+    const View low = view_of(from, dims, a), high = view_of(from, dims, b);
+    k_.tensor_tensor(
+        {.dst = view_of(to, dims, a), .data1 = low, .data2 = high, .op = AluOp::minimum, .engine = Engine::vector});
+    k_.tensor_tensor(
+        {.dst = view_of(to, dims, b), .data1 = high, .data2 = low, .op = AluOp::maximum, .engine = Engine::gpsimd});
+  };
+  for (std::int64_t p = 1; p < N; p *= 2) {
+    exchange({{2 * p, N / (2 * p)}, {1, p}}, 0, p);
+    std::swap(from, to);
+    for (std::int64_t q = p / 2; q >= 1; q /= 2) {
+      exchange({{2 * p, N / (2 * p)}, {2 * q, p / q - 1}, {1, q}}, q, 2 * q);
+      const Dims ends{{2 * p, N / (2 * p)}, {2 * p - q, 2}, {1, q}};
+      k_.tensor_copy({.dst = view_of(to, ends), .src = view_of(from, ends), .engine = third});
+      std::swap(from, to);
+    }
+  }
+  return from;
+}
+
+// Values alone, ascending. NaN go as infinities, and as many of the last ones are NaN again.
+Tile RegionEmitter::sorted(Value v, const Tile* into) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const std::int64_t n = graph_.type(v).shape.back();
+  const auto N = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+  const Tile x = line(v, 0, graph_.type(v).dtype, false);
+  const Free row{1, {N}}, one{1, {1}};
+  const Tile keys = new_tile(k_, Memory::sbuf, rows_, row, x.dtype());
+  if (N > n) k_.memset({.dst = view_of(keys, {{1, N - n}}, n), .value = kInf});
+  k_.tensor_copy({.dst = whole(keys, n), .src = whole(x, n)});
+  const Op& given = graph_.op(graph_.op(v).operands[0]);
+  const bool are_integers = given.code == OpCode::cast && is_integer(graph_.type(given.operands[0]).dtype);
+  const Tile places = new_tile(k_, Memory::sbuf, rows_, row, DType::float32),
+             is_nan = new_tile(k_, Memory::sbuf, rows_, row, DType::uint8),
+             first = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
+  if (!are_integers) {
+    k_.iota({.dst = whole(places, n), .pattern = {{1, n}}, .offset = 0});
+    k_.tensor_tensor({.dst = whole(is_nan, n), .data1 = whole(x, n), .data2 = whole(x, n), .op = AluOp::not_equal});
+    k_.tensor_reduce({.dst = whole(first, 1), .op = AluOp::add, .data = whole(is_nan, n), .axis = {1}});
+    k_.tensor_scalar({.dst = whole(first, 1),
+                      .data = whole(first, 1),
+                      .op0 = AluOp::subtract,
+                      .operand0 = static_cast<double>(n),
+                      .reverse0 = true});
+    k_.tensor_copy_predicated({.dst = whole(keys, n), .src = kInf, .predicate = whole(is_nan, n)});
+  }
+  Tile flat = sorted_keys(keys, N);
+  if (!are_integers) {
+    k_.tensor_scalar(
+        {.dst = whole(is_nan, n), .data = whole(places, n), .op0 = AluOp::greater_equal, .operand0 = whole(first, 1)});
+    k_.tensor_copy_predicated(
+        {.dst = whole(flat, n), .src = std::numeric_limits<double>::quiet_NaN(), .predicate = whole(is_nan, n)});
+  }
+  const Tile dst = target(v, into);
+  flat.dims = Strided::contiguous(free_of(v).dims).dims;
+  copy(dst, flat, free_of(v));
+  return dst;
+}
+
 // Eight at a time: the largest, where they are, and then without them. Numbers are made smaller by a power of two, so
 // that below all of them there is room for -infinity, for NaN, and for what has been found.
 Tile RegionEmitter::largest(Value v, const Tile* into) {

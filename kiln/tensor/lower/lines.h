@@ -14,7 +14,7 @@ inline bool fits_line(std::int64_t n, std::int64_t m) { return n + 3 * m <= 2457
 
 inline bool is_line_op(OpCode code) {
   return code == OpCode::take_along_axis || code == OpCode::put_along_axis || code == OpCode::argsort ||
-         code == OpCode::top_k_indices;
+         code == OpCode::sort || code == OpCode::top_k_indices;
 }
 
 // The largest few of a line are found eight at a time, among so many; more of them by sorting.

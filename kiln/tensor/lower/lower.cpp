@@ -16,6 +16,7 @@
 #include "kiln/tensor/lower/quick_time.h"
 #include "kiln/tensor/lower/reproducer.h"
 #include "kiln/tensor/lower/solve.h"
+#include "kiln/tensor/lower/tile_limits.h"
 #include "kiln/tensor/lower/tuner.h"
 #include "kiln/tensor/passes/access.h"
 #include "kiln/tensor/passes/bodies.h"
@@ -251,9 +252,14 @@ Solved solve(const Graph& graph, const CompileOptions& options) {
 }
 
 Solved solve_after_passes(Graph ready, const CompileOptions& options) {
-  if (options.lnc == 2) return solve_pair(ready, options);
-  Solved solved = first_that_fits({std::move(ready)}, options);
-  if (options.level >= 2) improve(solved, options);
+  const auto solved_for_cores = [&] {
+    if (options.lnc == 2) return solve_pair(ready, options);
+    Solved one = first_that_fits({std::move(ready)}, options);
+    if (options.level >= 2) improve(one, options);
+    return one;
+  };
+  Solved solved = solved_for_cores();
+  solved.made.by_tile_limits = instructions_by_tile_limits(solved.cores[0], arch(options.target));
   return solved;
 }
 

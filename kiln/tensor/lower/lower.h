@@ -62,7 +62,8 @@ struct Compiled {
   std::vector<Constant> constants;             // inputs that the program itself brings
   std::map<std::string, std::string> aliases;  // outputs that are inputs, updated in place
   std::vector<RegionReport> regions;
-  double time_ns = 0;  // predicted, at level 2; of long loops some passes were timed
+  double by_tile_limits = 0;  // instructions that tiles of 128 rows would need (lower/tile_limits.h)
+  double time_ns = 0;         // predicted, at level 2; of long loops some passes were timed
   std::vector<Spill> spills;
   bool has_short_runs = false;            // writes large outputs in another order than that of their rows
   bool has_orders = false;                // results that lie in HBM in another order than their own

@@ -418,6 +418,8 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
       return put_along(v, into);
     case OpCode::argsort:
       return order(v, into);
+    case OpCode::sort:
+      return sorted(v, into);
     case OpCode::top_k_indices:
       return largest(v, into);
     case OpCode::matmul:

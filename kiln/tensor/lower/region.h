@@ -488,6 +488,8 @@ class RegionEmitter {
   Tile put_along(Value v, const Tile* into);
   void change_narrow(const Tile& dst, const Tile& x, const Tile& values, const isa::Index& i, AluOp op, std::int64_t n);
   Tile order(Value v, const Tile* into);
+  Tile sorted_keys(const Tile& keys, std::int64_t N);
+  Tile sorted(Value v, const Tile* into);
   Tile largest(Value v, const Tile* into);
 
   // product.cpp

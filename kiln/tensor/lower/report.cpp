@@ -77,10 +77,12 @@ std::string report_text(const Compiled& compiled) {
   const timing::Timeline t = timing::simulate(compiled.launch(), chip);
   const double moved = t.hbm_bytes_read + t.hbm_bytes_written;
   std::string out = fmt::format(
-      "{} for {}: {} instructions in {} groups, predicted {:.1f} us\n  moves {:.1f} KB of HBM, {:.1f} KB of them "
-      "compulsory\n",
+      "{} for {}: {} instructions in {} groups, predicted {:.1f} us\n  {} instructions executed, {:.0f} by the limits "
+      "of "
+      "tiles\n  moves {:.1f} KB of HBM, {:.1f} KB of them compulsory\n",
       compiled.program.name, chip.name, compiled.program.instructions.size(), compiled.regions.size(),
-      timing::to_ns(t.total) / 1000, moved / kKilo, t.compulsory_bytes / kKilo);
+      timing::to_ns(t.total) / 1000, t.instructions, compiled.by_tile_limits, moved / kKilo,
+      t.compulsory_bytes / kKilo);
   if (compiled.peer) out += fmt::format("  on each of two cores; {}\n", compiled.split);
   const std::vector<GroupTime> times = times_of(compiled, t);
   for (std::size_t g = 0; g < compiled.regions.size(); ++g) {

@@ -282,6 +282,7 @@ Compiled Tuner::compiled() {
   best->time_ns = times_.at(*of_best);
   best->split = solved_.made.split;
   best->refused = solved_.made.refused;
+  best->by_tile_limits = solved_.made.by_tile_limits;
   best->alternatives = solved_.made.alternatives;
   best->alternatives.insert(best->alternatives.begin(), {describe(*of_best), best->time_ns});
   fill_constants(*best);

@@ -1,10 +1,12 @@
 // Running values and sorts along the last axis, where they have instructions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/lower/lines.h"
 #include "kiln/tensor/passes/expand.h"
@@ -163,23 +165,39 @@ std::optional<Value> sorted_order(const Rewriting& r) {
   return order_of_blocks(x).value();
 }
 
+bool has_order_of(const Graph& g, const Op& sort) {
+  return std::ranges::any_of(g.ops(), [&](const Op& op) {
+    return op.code == OpCode::argsort && op.operands == sort.operands && op.attrs == sort.attrs;
+  });
+}
+
+// Values by themselves are minima and maxima; where their order is asked for as well, they are taken by it.
+std::optional<Value> sorted_values(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const std::int64_t axis = r.op.integer("axis"), n = x.shape()[axis];
+  const bool descending = r.op.flag("descending");
+  const DType t = x.dtype();
+  if (n <= 1 || n > kLongestSort || !is_sort_key(t) || has_order_of(r.from, r.op)) {
+    const Expr order(r.to, r.to.add(OpCode::argsort, {x.value()}, r.op.attrs));
+    return r.to.add(OpCode::take_along_axis, {x.value(), order.value()}, {axis});
+  }
+  if (axis + 1 != x.rank()) return with_axis_back(sort(with_axis_last(x, axis), -1, descending), axis).value();
+  const bool is_key = t == DType::float32 || t == DType::bfloat16 || t == DType::float16;
+  if (!is_key) return cast(sort(cast(x, DType::float32), -1, descending), t).value();
+  if (descending) return (sort(x * -1.0, -1) * -1.0).value();
+  return {};
+}
+
 }  // namespace
 
 std::optional<Value> expanded_order(const Rewriting& r) {
   if (is_running(r.op.code)) return running_value(r);
   if (r.op.code == OpCode::cast) return narrowed_before_views(r);
-  const auto axis = [&] { return r.op.integer("axis"); };
-  const auto order = [&](bool descending) {
-    return Expr(r.to, r.to.add(OpCode::argsort, {r.operands[0]}, {axis(), descending}));
-  };
-  const auto by = [&](const Expr& at) {
-    return Expr(r.to, r.to.add(OpCode::take_along_axis, {r.operands[0], at.value()}, {axis()}));
-  };
   switch (r.op.code) {
     case OpCode::argsort:
       return sorted_order(r);
     case OpCode::sort:
-      return by(order(r.op.flag("descending"))).value();
+      return sorted_values(r);
     case OpCode::top_k:
     case OpCode::top_k_indices:
       return expanded_top(r);

@@ -580,7 +580,7 @@ std::vector<Value> Fuser::read_by(int region) const {
 // Ops whose operands lie in their own ways.
 bool stands_alone(OpCode code) {
   return is_product(code) || code == OpCode::gather_rows || code == OpCode::take_along_axis ||
-         code == OpCode::put_along_axis || code == OpCode::argsort;
+         code == OpCode::put_along_axis || code == OpCode::argsort || code == OpCode::sort;
 }
 
 // Whether two regions read mostly the same, with the same rows, and neither waits for the other.

@@ -124,6 +124,7 @@ Needed of_half(const Asked& a) {
     case OpCode::cummin:
     case OpCode::concat:
     case OpCode::argsort:
+    case OpCode::sort:
     case OpCode::top_k_indices:
     case OpCode::take_along_axis:
     case OpCode::put_along_axis:

@@ -168,6 +168,7 @@ class Lowered:
             "split": self.compiled.split,
             "instructions_static": self.program.instruction_count,
             "instructions_executed": summary["instruction_count"],
+            "instructions_by_tile_limits": self.compiled.by_tile_limits,
             "bytes_moved": roofline["hbm_bytes"],
             "bytes_compulsory": compulsory,
             "time_ns": timing._native.total_ns,
