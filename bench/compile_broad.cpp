@@ -127,6 +127,10 @@ std::vector<Pattern> broad_patterns() {
        [=] {
          return one(OpCode::sort, {{f32, {128, 1024}}}, {one_, false});
        }},
+      {"sort (8,32000)",
+       [=] {
+         return one(OpCode::sort, {{f32, {8, 32000}}}, {one_, false});
+       }},
       {"router 128 tokens, 8 of 128 experts", router},
       {"DeltaNet 128 steps, 128", [] { return delta_net(128, 128); }, 23600},
   };

@@ -49,6 +49,28 @@ def test_long_lines(columns):
     expect_sorted(kiln.jit(lambda x: np.sort(x, axis=-1))(x), x, -1)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((3, 5000), 1), ((8, 9001), 1), ((2, 3, 8200), 2), ((70001,), 0),
+                                             ((4500, 2), 0), ((1, 4096), 1)], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.int16], ids=lambda t: np.dtype(t).name)
+def test_lines_that_are_cut(shape, axis, dtype):
+    """Too long for a partition, or too few to fill the partitions; orders that are hard for networks, too."""
+    rng = np.random.default_rng([SEED, shape[0], np.dtype(dtype).itemsize])
+    sort = kiln.jit(lambda x: np.sort(x, axis=axis))
+    x = with_odd_ones(rng, shape, dtype)
+    expect_sorted(sort(x), x, axis)
+    for y in (np.sort(x, axis=axis), np.flip(np.sort(x, axis=axis), axis), np.roll(np.sort(x, axis=axis), 1000, axis),
+              (np.indices(shape)[axis] % 2).astype(dtype)):
+        y = np.ascontiguousarray(y)
+        expect_sorted(sort(y), y, axis)
+
+
+def test_few_long_lines_fill_the_partitions():
+    """As many instructions as for one line: lines side by side are cut into columns that share the network."""
+    one, eight = (kiln.jit(lambda x: np.sort(x, axis=-1)).lower(f"float32[{n},32000]", target="trn2").report()
+                  for n in (1, 8))
+    assert eight["instructions_executed"] < 1.5 * one["instructions_executed"]
+
+
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, -0.0])
 def test_lines_of_one_value(special):
     x = np.full((4, 37), special, np.float32)

@@ -137,6 +137,8 @@ def test_order(dtype, random):
     x = x.round(0) if dtype == "float32" else x % 5
     if dtype == "float32":
         x.flat[3] = np.nan
+    dealt = x[:, :8, :4].reshape(4, 4, 8)
+    expect(dealt.reshape(4, 4, 4, 2).swapaxes(2, 3).reshape(4, 4, 8), "deal", [dealt], parts=2)
     for axis in range(3):
         with np.errstate(over="ignore"):
             expect(np.cumprod(x, axis), "cumprod", [x], axis=axis)

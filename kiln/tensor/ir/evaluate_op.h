@@ -136,6 +136,7 @@ Array eval_pool(const Eval& e);
 Array eval_running(const Eval& e);
 Array eval_sorted(const Eval& e);
 Array eval_order(const Eval& e);
+Array eval_dealt(const Eval& e);
 Array eval_top(const Eval& e);
 Array eval_top_order(const Eval& e);
 

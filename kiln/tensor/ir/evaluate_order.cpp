@@ -64,6 +64,16 @@ Array eval_running(const Eval& e) {
 }
 
 Array eval_sorted(const Eval& e) { return ordered(e, e.op.flag("descending"), true); }
+Array eval_dealt(const Eval& e) {
+  Array out = e.make();
+  const std::int64_t parts = e.op.integer("parts"), n = e.op.type.shape.back(), each = n / parts;
+  for (std::int64_t i = 0; i < e.op.type.size(); ++i) {
+    const std::int64_t line = i / n * n, at = i % n;
+    out.data[i] = e.in[0]->data[line + at % each * parts + at / each];
+  }
+  return out;
+}
+
 Array eval_order(const Eval& e) { return ordered(e, e.op.flag("descending"), false); }
 Array eval_top(const Eval& e) { return ordered(e, e.op.flag("largest"), true); }
 Array eval_top_order(const Eval& e) { return ordered(e, e.op.flag("largest"), false); }

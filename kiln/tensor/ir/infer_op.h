@@ -95,6 +95,7 @@ Type infer_pool(const Ask& a);
 Type infer_running(const Ask& a);
 Type infer_sorted(const Ask& a);
 Type infer_order(const Ask& a);
+Type infer_dealt(const Ask& a);
 Type infer_top(const Ask& a);
 Type infer_top_order(const Ask& a);
 

@@ -17,6 +17,14 @@ Type infer_sorted(const Ask& a) {
   return a.operand(0);
 }
 
+Type infer_dealt(const Ask& a) {
+  const Type& x = a.operand(0);
+  const std::int64_t parts = a.op.integer("parts"), n = x.shape.empty() ? 0 : x.shape.back();
+  a.require(!x.shape.empty() && parts > 0 && n % parts == 0, rules::kReshape,
+            fmt::format("{} dealt out to {}", to_string(x), parts));
+  return x;
+}
+
 Type infer_order(const Ask& a) {
   asked_axis(a);
   return {DType::int32, a.operand(0).shape};

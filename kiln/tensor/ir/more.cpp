@@ -142,6 +142,7 @@ Expr cummin(const Here& x, std::int64_t axis) { return apply(OpCode::cummin, {x}
 Expr sort(const Here& x, std::int64_t axis, bool descending) {
   return apply(OpCode::sort, {x}, {counted(x, axis), descending}, x.at);
 }
+Expr deal(const Here& x, std::int64_t parts) { return apply(OpCode::deal, {x}, {parts}, x.at); }
 Expr argsort(const Here& x, std::int64_t axis, bool descending) {
   return apply(OpCode::argsort, {x}, {counted(x, axis), descending}, x.at);
 }

@@ -34,6 +34,7 @@ Expr cumprod(const Here& x, std::int64_t axis);
 Expr cummax(const Here& x, std::int64_t axis);
 Expr cummin(const Here& x, std::int64_t axis);
 Expr sort(const Here& x, std::int64_t axis = -1, bool descending = false);
+Expr deal(const Here& x, std::int64_t parts);
 Expr argsort(const Here& x, std::int64_t axis = -1, bool descending = false);
 Expr top_k(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
 Expr top_k_indices(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);

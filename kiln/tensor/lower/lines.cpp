@@ -238,9 +238,25 @@ Tile RegionEmitter::sorted(Value v, const Tile* into) {
     k_.tensor_copy_predicated(
         {.dst = whole(flat, n), .src = std::numeric_limits<double>::quiet_NaN(), .predicate = whole(is_nan, n)});
   }
+  return as_seen(v, flat, into);
+}
+
+// Elements of each line in the order of hands, not of rounds.
+Tile RegionEmitter::dealt(Value v, const Tile* into) {
+  const std::int64_t n = graph_.type(v).shape.back(), parts = graph_.op(v).integer("parts"), each = n / parts;
+  const Tile x = line(v, 0, tile_dtype(v), false);
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, tile_dtype(v));
+  k_.tensor_copy(
+      {.dst = view_of(out, {{each, parts}, {1, each}}, 0), .src = view_of(x, {{1, parts}, {parts, each}}, 0)});
+  return as_seen(v, out, into);
+}
+
+// A line that was made on the chip, as the value is seen.
+Tile RegionEmitter::as_seen(Value v, Tile line, const Tile* into) {
+  line.dims = Strided::contiguous(free_of(v).dims).dims;
+  if (!into && line.dtype() == tile_dtype(v)) return line;
   const Tile dst = target(v, into);
-  flat.dims = Strided::contiguous(free_of(v).dims).dims;
-  copy(dst, flat, free_of(v));
+  copy(dst, line, free_of(v));
   return dst;
 }
 

@@ -420,6 +420,8 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
       return order(v, into);
     case OpCode::sort:
       return sorted(v, into);
+    case OpCode::deal:
+      return dealt(v, into);
     case OpCode::top_k_indices:
       return largest(v, into);
     case OpCode::matmul:

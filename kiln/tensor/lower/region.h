@@ -490,6 +490,8 @@ class RegionEmitter {
   Tile order(Value v, const Tile* into);
   Tile sorted_keys(const Tile& keys, std::int64_t N);
   Tile sorted(Value v, const Tile* into);
+  Tile dealt(Value v, const Tile* into);
+  Tile as_seen(Value v, Tile line, const Tile* into);
   Tile largest(Value v, const Tile* into);
 
   // product.cpp

@@ -24,8 +24,9 @@ Expr mx_product(const Expr& x, const Expr& y, DType element, bool has_element);
 // Whether sorts compare values of a dtype as float32, which holds every one of them.
 bool is_sort_key(DType dtype);
 
-// The order of long lines (expand_sort.cpp).
+// The order of long lines, and the values of lines in order, where they had better be cut (expand_sort.cpp).
 Expr order_of_blocks(const Expr& x);
+std::optional<Expr> sorted_in_columns(const Expr& x);
 
 // What an op on the last axis does, done along another one.
 Expr with_axis_last(const Expr& x, std::int64_t axis);

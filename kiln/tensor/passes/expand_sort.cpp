@@ -1,8 +1,17 @@
-// Sorts of lines that are too long for a partition: blocks that are sorted by themselves, merged in a network whose
-// steps compare whole blocks. Each step leaves in a block what belongs there; then blocks are sorted again.
+// Sorts of lines that are too long for a partition, or too few to fill the partitions.
+//
+// Orders: blocks that are sorted by themselves, merged in a network whose steps compare whole blocks. Each step leaves
+// in a block what belongs there; then blocks are sorted again.
+//
+// Values: columnsort (F. T. Leighton, Tight bounds on the complexity of parallel sorting, 1985). Columns are sorted by
+// themselves four times; in between their elements are dealt out to all columns, collected again, and shifted by half a
+// column.
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
+#include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/lower/lines.h"
 #include "kiln/tensor/passes/expand.h"
 
@@ -57,7 +66,60 @@ Pairs stepped(const Pairs& p, std::int64_t half, bool mirrored) {
   return {reshape(concat({a.key, b.key}, 2), shape), reshape(concat({a.place, b.place}, 2), shape)};
 }
 
+// What the network of lower/lines.cpp takes on trn2, and what it takes to deal elements out.
+constexpr double kStepNs = 170, kPairNs = 1.1, kDealtNs = 6000, kDealtElementNs = 0.05;
+
+// Lines of a given number of rows and elements: how they are cut, and the time of it.
+struct Cut {
+  double ns = kInf;
+  std::int64_t columns = 1, length = 0;
+};
+
+double network_ns(std::int64_t rows, std::int64_t n) {
+  const double width = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(n))), rounds = std::log2(width);
+  return std::ceil(static_cast<double>(rows) / 128) * rounds * (rounds + 1) / 2 * (kStepNs + kPairNs * width / 2);
+}
+
+// Columns have to be long for their number: at least 2 (columns - 1)^2, a multiple of it, and even.
+Cut best_cut(std::int64_t rows, std::int64_t n) {
+  constexpr std::int64_t kMostColumns = 64, kLongestColumn = 1 << 14;
+  Cut best;
+  if (n <= kLongestSortedLine) best = {network_ns(rows, n), 1, n};
+  for (std::int64_t s = 2; s <= kMostColumns; ++s) {
+    const std::int64_t unit = std::lcm(s, std::int64_t{2}), least = std::max((n + s - 1) / s, 2 * (s - 1) * (s - 1));
+    const std::int64_t length = (least + unit - 1) / unit * unit;
+    if (length > kLongestColumn || length >= n) continue;
+    const double moved = kDealtNs + kDealtElementNs * static_cast<double>(rows * s * length);
+    const double ns = 4 * (length <= kLongestSortedLine ? network_ns(rows * s, length) : best_cut(rows * s, length).ns);
+    if (ns + 3 * moved < best.ns) best = {ns + 3 * moved, s, length};
+  }
+  return best;
+}
+
 }  // namespace
+
+std::optional<Expr> sorted_in_columns(const Expr& x) {
+  const std::int64_t n = x.shape().back(), rows = x.type().size() / std::max<std::int64_t>(1, n);
+  if (rows == 0) return {};
+  const auto [ns, s, r] = best_cut(rows, n);
+  if (s == 1) return {};
+  const std::int64_t half = r / 2;
+  const auto ordered = [](const Expr& y) { return sort(y, -1); };
+  Expr y = reshape(x, {rows, n});
+  // NaN stands behind all numbers, so what fills up is the last, or like the last.
+  if (s * r > n) y = pad(y, {0, 0}, {0, s * r - n}, std::numeric_limits<double>::quiet_NaN());
+  // The order within a column does not matter in front of a sort, so runs of r / s elements change places.
+  const auto exchanged = [&](const Expr& e) {
+    return reshape(transpose(reshape(e, {rows, s, s, r / s}), {0, 2, 1, 3}), {rows, s, r});
+  };
+  y = ordered(reshape(y, {rows, s, r}));
+  y = ordered(exchanged(deal(y, s)));
+  y = reshape(ordered(exchanged(y)), {rows, s * r});
+  // What is still in the wrong place is less than half a column away from it.
+  const Expr middle = ordered(reshape(slice(y, 1, half, s * r - half), {rows, s - 1, r}));
+  y = concat({slice(y, 1, 0, half), reshape(middle, {rows, (s - 1) * r}), slice(y, 1, s * r - half, s * r)}, 1);
+  return reshape(slice(y, 1, 0, n), x.shape());
+}
 
 Expr order_of_blocks(const Expr& x) {
   Graph& g = x.graph();

@@ -316,7 +316,8 @@ bool is_plain(const Graph& graph, const Region& region) {
   if (!region.sums.empty()) return false;  // of the blocks of one walk over all rows
   return std::all_of(region.ops.begin(), region.ops.end(), [&](Value v) {
     const OpCode code = graph.op(v).code;
-    return aligns(code) || is_view(code) || code == OpCode::cast || (code >= OpCode::sum && code <= OpCode::min);
+    return aligns(code) || is_view(code) || code == OpCode::cast || code == OpCode::sort || code == OpCode::deal ||
+           (code >= OpCode::sum && code <= OpCode::min);
   });
 }
 

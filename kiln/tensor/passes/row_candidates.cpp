@@ -46,6 +46,7 @@ std::set<std::int64_t> own_candidates(const Graph& graph, const Op& op) {
     case OpCode::put_along_axis:
     case OpCode::argsort:
     case OpCode::sort:
+    case OpCode::deal:
     case OpCode::top_k_indices:
       return {product(shape, 0, shape.size() - 1)};
     case OpCode::cumprod:
