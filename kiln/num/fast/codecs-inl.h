@@ -187,32 +187,30 @@ struct ToBool {
   }
 };
 
-// A float8 from its format. The magnitude is rounded twice over and one result is kept: normal values by
-// integer rounding of the float32 bits, subnormal ones by adding a power of two whose last place is the
-// smallest subnormal.
+// A float8 from its format. Added to a power of two whose last place is that of the result, a magnitude is rounded to
+// nearest even: the sum counts places of this size. There are twice as many below the next power of two as there are
+// subnormal ones below the first normal value, so the code is the count and the power's own part of it. What is larger
+// than all finite values becomes the one that would follow them, whose code stands for overflow.
 struct ToFloat8 {
   explicit ToFloat8(const DTypeInfo& row)
       : drop(23 - row.mantissa_bits),
-        rebias(static_cast<std::uint32_t>(127 - row.bias) << row.mantissa_bits),
         infinity((0x7fu >> row.mantissa_bits) << row.mantissa_bits),
         finite_end(row.has_infinity ? infinity : 0x7f),
         nan_bits(row.has_infinity ? 0 : 0x7f),
         first_normal(static_cast<std::uint32_t>(128 - row.bias) << 23),
-        magic(static_cast<std::uint32_t>(127 + 24 - row.bias - row.mantissa_bits) << 23) {}
+        overflow((finite_end << drop) + (static_cast<std::uint32_t>(127 - row.bias) << 23)) {}
 
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
     const hn::Rebind<float, D> d;
     const hn::Rebind<std::uint32_t, D> du;
     const auto bits = hn::BitCast(du, value);
-    const auto magnitude = hn::BitCast(du, hn::Abs(value));
-    const auto odd = hn::And(hn::ShiftRightSame(magnitude, drop), hn::Set(du, 1u));
-    const auto half = hn::Set(du, (1u << (drop - 1)) - 1);
-    const auto normal = hn::Sub(hn::ShiftRightSame(hn::Add(hn::Add(magnitude, half), odd), drop), hn::Set(du, rebias));
-    const auto shifted = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(du, magic)));
-    const auto subnormal = hn::Sub(hn::BitCast(du, shifted), hn::Set(du, magic));
-    auto code = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, first_normal)), subnormal, normal);
-    code = hn::Min(code, hn::Set(du, finite_end));  // what follows the last finite code stands for overflow
+    const auto magnitude = hn::Min(hn::BitCast(du, hn::Abs(value)), hn::Set(du, overflow));
+    const auto power = hn::Max(hn::And(magnitude, hn::Set(du, 0x7f800000u)), hn::Set(du, first_normal));
+    const auto places = hn::Add(power, hn::Set(du, static_cast<std::uint32_t>(drop) << 23));
+    const auto sum = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, places));
+    const auto count = hn::Sub(hn::BitCast(du, sum), places);
+    auto code = hn::Add(count, hn::ShiftRightSame(hn::Sub(power, hn::Set(du, first_normal)), drop));
     if (const auto is_nan = hn::IsNaN(value); HWY_UNLIKELY(!hn::AllFalse(d, is_nan))) {
       const auto payload = hn::ShiftRightSame(hn::Or(hn::And(bits, hn::Set(du, 0x7fffffu)), hn::Set(du, kQuiet)), drop);
       const auto nan = hn::Or(hn::Or(payload, hn::Set(du, infinity)), hn::Set(du, nan_bits));
@@ -223,7 +221,7 @@ struct ToFloat8 {
   }
 
   int drop;
-  std::uint32_t rebias, infinity, finite_end, nan_bits, first_normal, magic;
+  std::uint32_t infinity, finite_end, nan_bits, first_normal, overflow;
 };
 
 // The nearest power of two; what has none (zero, negative values, NaN) is NaN. A tie goes to the even
