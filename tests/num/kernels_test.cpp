@@ -450,9 +450,10 @@ TEST_P(FastKernels, Convert) {
 }
 
 TEST_P(FastKernels, NarrowArithmetic) {
-  for (DType t : {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::float16, DType::float8_e4m3})
+  for (DType t : {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::float16, DType::float8_e4m3,
+                  DType::float8_e4m3fn, DType::float8_e5m2})
     for (AluOp op : ops(is_float_op))
-      for (std::size_t n : {0, 1, 15, 33, 64, 1031}) {
+      for (std::size_t n : {0, 1, 2, 5, 15, 33, 64, 1031}) {  // few: without a NaN
         const auto x = rng.bytes(n * size_bytes(t) + 1), y = rng.bytes(x.size());
         std::vector<std::uint8_t> a(x.size()), b = y;  // the fast one writes over an operand
         plain.alu_narrow(op, t, x.data() + 1, y.data() + 1, a.data() + 1, n);

@@ -118,11 +118,15 @@ void run_bits(Run& r) {
 }
 
 // Tiles of one dtype of 8 or 16 bits without gaps, as they are; false for others. Nobody asks of what magnitude
-// integers are.
+// integers are, and of floating-point numbers only when they are written, unless something is written over.
 bool run_narrow(const Run& r, const Tile& d, const Tile& a, const Tile& b) {
-  const bool fits = is_integer(d.dtype) && d.element_bytes() <= 2 && a.dtype == d.dtype && b.dtype == d.dtype;
-  if (!fits || !d.is_dense() || !a.is_dense() || !b.is_dense()) return false;
-  r.k.alu_narrow(r.alu(op), d.dtype, a.data, b.data, d.data, d.count());
+  const AluOp f = r.alu(op);
+  const bool is_choice =
+      (f == AluOp::maximum || f == AluOp::minimum) && is_float(d.dtype) && !(r.seen && r.seen->before.asked);
+  const bool fits = d.element_bytes() <= 2 && d.dtype != DType::bfloat16 && (is_choice || is_integer(d.dtype));
+  if (!fits || a.dtype != d.dtype || b.dtype != d.dtype || !d.is_dense() || !a.is_dense() || !b.is_dense())
+    return false;
+  r.k.alu_narrow(f, d.dtype, a.data, b.data, d.data, d.count());
   return true;
 }
 

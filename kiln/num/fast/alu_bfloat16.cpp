@@ -83,25 +83,15 @@ struct InFloat {
   }
 };
 
-// maximum and minimum of elements as integers that have the order of their values, -0 before +0. It has no place for
-// NaN, so these go by way of float32.
+// maximum and minimum of elements as they are. NaN has no place there and goes by way of float32.
 template <AluOp kOp>
-struct InOrder {
+struct AsBits {
   HWY_INLINE hn::Vec<Raw> operator()(const Elements& a, const Elements& b, std::size_t i) const {
     const hn::RebindToSigned<Raw> di;
     const auto x = a.raw(i), y = b.raw(i);
     const auto magnitude = hn::Max(hn::Add(x, x), hn::Add(y, y));
     if (HWY_UNLIKELY(!hn::AllFalse(Raw(), hn::Gt(magnitude, hn::Set(Raw(), 0xff00))))) return InFloat<kOp>()(a, b, i);
-    const auto p = in_order(hn::BitCast(di, x)), q = in_order(hn::BitCast(di, y));
-    return hn::BitCast(Raw(), in_order(kOp == AluOp::maximum ? hn::Max(p, q) : hn::Min(p, q)));
-  }
-
- private:
-  // Its own inverse.
-  template <class I>
-  static HWY_INLINE I in_order(I x) {
-    const hn::RebindToSigned<Raw> di;
-    return hn::Xor(x, hn::And(hn::ShiftRight<15>(x), hn::Set(di, 0x7fff)));
+    return hn::BitCast(Raw(), InOrder<kOp>()(di, hn::BitCast(di, x), hn::BitCast(di, y)));
   }
 };
 
@@ -109,7 +99,7 @@ template <AluOp kOp, class A, class B>
 auto way_of() {
   constexpr bool kElements = std::is_same_v<A, Elements> && std::is_same_v<B, Elements>;
   if constexpr (kElements && (kOp == AluOp::maximum || kOp == AluOp::minimum)) {
-    return InOrder<kOp>{};
+    return AsBits<kOp>{};
   } else {
     return InFloat<kOp>{};
   }

@@ -42,30 +42,51 @@ struct FromBool {
   }
 };
 
-// A float8 put in place as a float32 has the right value but for the bias, which an exact product puts right.
+// A float8 put in place as a float16 has the right value but for the bias, which an exact product puts right. What is
+// not finite is rare and looked for first: it is put together by hand.
 struct FromFloat8 {
   explicit FromFloat8(const DTypeInfo& row)
-      : shift(23 - row.mantissa_bits),
-        rebias(static_cast<std::uint32_t>(2 * 127 - row.bias) << 23),
+      : mantissa_bits(row.mantissa_bits),
         infinity((0x7fu >> row.mantissa_bits) << row.mantissa_bits),
-        finite_end(row.has_infinity ? infinity : 0x7f) {}
+        last_finite(static_cast<std::int8_t>((row.has_infinity ? infinity : 0x7fu) - 1)),
+        kept(static_cast<std::int16_t>(0x8000u | 0x7fu << (10 - row.mantissa_bits))),
+        factor(static_cast<float>(1 << (15 - row.bias))) {}
 
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::int16_t, D> d_half;
+    const hn::Rebind<std::int8_t, D> d_code;
+    const auto code = hn::BitCast(d_code, raw);
+    const auto magnitude = hn::And(code, hn::Set(d_code, std::int8_t{0x7f}));
+    if (HWY_UNLIKELY(!hn::AllFalse(d_code, hn::Gt(magnitude, hn::Set(d_code, last_finite))))) return any(d, raw);
+    const auto in_place =
+        hn::And(hn::ShiftLeftSame(hn::PromoteTo(d_half, code), 10 - mantissa_bits), hn::Set(d_half, kept));
+    const hn::Rebind<hwy::float16_t, D> d_float16;
+    return hn::Mul(hn::PromoteTo(d, hn::BitCast(d_float16, in_place)), hn::Set(d, factor));
+  }
+
+ private:
+  template <class D, class V>
+  HWY_NOINLINE hn::Vec<D> any(D d, V raw) const {
     const hn::Rebind<std::uint32_t, D> du;
     const auto bits = hn::PromoteTo(du, raw);
     const auto code = hn::And(bits, hn::Set(du, 0x7fu));
-    const auto aligned = hn::ShiftLeftSame(code, shift);
-    const auto finite = hn::Mul(hn::BitCast(d, aligned), hn::BitCast(d, hn::Set(du, rebias)));
+    const auto aligned = hn::ShiftLeftSame(code, 23 - mantissa_bits);
+    // As a float32 its bias is 127; the product of both powers of two is that of float16 and `factor`.
+    const auto finite = hn::Mul(hn::Mul(hn::BitCast(d, aligned), hn::Set(d, 0x1p112f)), hn::Set(d, factor));
     const auto nan = hn::Or(aligned, hn::Set(du, 0x7f800000u | kQuiet));
     const auto is_infinity = hn::Eq(code, hn::Set(du, infinity));
     const auto other = hn::IfThenElse(is_infinity, hn::Set(du, 0x7f800000u), nan);
-    const auto magnitude = hn::IfThenElse(hn::Lt(code, hn::Set(du, finite_end)), hn::BitCast(du, finite), other);
-    return hn::BitCast(d, hn::Or(magnitude, hn::ShiftLeft<24>(hn::And(bits, hn::Set(du, 0x80u)))));
+    const auto is_finite = hn::Lt(code, hn::Set(du, static_cast<std::uint32_t>(last_finite) + 1));
+    const auto result = hn::IfThenElse(is_finite, hn::BitCast(du, finite), other);
+    return hn::BitCast(d, hn::Or(result, hn::ShiftLeft<24>(hn::And(bits, hn::Set(du, 0x80u)))));
   }
 
-  int shift;
-  std::uint32_t rebias, infinity, finite_end;
+  int mantissa_bits;
+  std::uint32_t infinity;
+  std::int8_t last_finite;
+  std::int16_t kept;
+  float factor;
 };
 
 // A scale is the exponent of a float32, but for code 0, which is 2^-127, and code 255, NaN: both have the bit
