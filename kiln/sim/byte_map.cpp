@@ -254,7 +254,10 @@ void ByteMap::copy(std::int64_t begin, std::int64_t end, std::uint8_t* out) cons
     } else if (page.shift == 0) {
       std::memcpy(to, page.units.get() + (at - base), stop - at);
     } else {
-      for (std::int64_t i = at - base; i < stop - base; ++i) *to++ = page.units[i >> page.shift];
+      for (std::int64_t i = at - base, end; i < stop - base; to += end - i, i = end) {
+        end = std::min(((i >> page.shift) + 1) << page.shift, stop - base);
+        std::memset(to, page.units[i >> page.shift], end - i);
+      }
     }
     at = stop;
   }
@@ -266,8 +269,16 @@ std::uint8_t ByteMap::first_nonzero(std::int64_t begin, std::int64_t end) const 
     const std::int64_t in_patches = covered(begin, end);
     if (in_patches == 0 || in_patches == end - begin) return in_patches ? patch_value_ : value_;
   }
-  for (std::int64_t i = begin; i < end; ++i) {
+  constexpr std::int64_t kFew = 8, kPiece = 256;
+  for (std::int64_t i = begin; i < end && end - begin <= kFew; ++i) {
     if (const std::uint8_t v = at(i)) return v;
+  }
+  std::uint8_t piece[kPiece];
+  for (std::int64_t i = begin; i < end && end - begin > kFew; i += kPiece) {
+    const std::int64_t count = std::min(kPiece, end - i);
+    copy(i, i + count, piece);
+    const std::uint8_t* const found = std::find_if(piece, piece + count, [](std::uint8_t b) { return b != 0; });
+    if (found != piece + count) return *found;
   }
   return 0;
 }

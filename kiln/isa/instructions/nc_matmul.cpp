@@ -289,14 +289,15 @@ void track_transpose(Track& t) {
     t.write_clean(dst);
     return t.mark_matmul(dst);
   }
-  const std::vector<Shadow> in = t.read(stationary), identity = t.read(moving);
+  const std::vector<Shadow> in = t.read(stationary);
   const std::int64_t n = t.partitions(stationary), m = t.free_size(stationary);
   std::vector<Shadow> out(m * n);
-  for (std::int64_t row = 0; row < m; ++row) {
-    for (std::int64_t i = 0; i < n; ++i) out[row * n + i] = in[i * m + row];
-  }
-  for (std::int64_t i = 0; i < n * n; ++i) {
-    for (std::int64_t row = 0; identity[i] && row < m; ++row) out[row * n + i % n] = identity[i];
+  fast_kernels().transpose(1, in.data(), m, out.data(), n, n, m);
+  if (!t.is_clean(moving)) {
+    const std::vector<Shadow> identity = t.read(moving);
+    for (std::int64_t i = 0; i < n * n; ++i) {
+      for (std::int64_t row = 0; identity[i] && row < m; ++row) out[row * n + i % n] = identity[i];
+    }
   }
   t.write(dst, out);
   t.mark_matmul(dst);
