@@ -105,6 +105,11 @@ struct Kernels {
   void (*transpose)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
                     std::size_t rows, std::size_t cols);
 
+  // The same of numbers of float32 (4 bytes) or bfloat16 (2) as the sum of each and 0, that is without -0. Returns the
+  // `largest` of what it wrote; the payload of NaNs is open.
+  std::uint32_t (*transpose_numbers)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst,
+                                     std::ptrdiff_t dst_stride, std::size_t rows, std::size_t cols);
+
   // The largest of n elements of size_bytes 1, 2 or 4 that lie `stride` elements apart, taken as bits without their
   // highest one, the sign: of floating-point numbers the largest magnitude, and of those infinity and then NaN.
   std::uint32_t (*largest)(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n);

@@ -150,6 +150,19 @@ void Box::move_squares(const Kernels& k, int size, const std::byte* from, std::b
   });
 }
 
+std::optional<std::uint32_t> Box::move_numbers(const Kernels& k, int size, const std::byte* from, std::byte* to) {
+  if (way_ == Way::unknown) arrange();
+  if (way_ != Way::squares) return std::nullopt;
+  const Axis across = axes_[rank_ - 2], columns = axes_[rank_ - 1];
+  std::uint32_t largest = 0;
+  for_outer(rank_ - 2, size, from, to, [&](const std::byte* here, std::byte* there) {
+    const std::uint32_t of_matrix =
+        k.transpose_numbers(size, here, across.from, there, columns.to, across.count, columns.count);
+    largest = std::max(largest, of_matrix);
+  });
+  return largest;
+}
+
 template <class Word>
 void Box::move_steps(const std::byte* from, std::byte* to) const {
   const Axis inner = axes_[rank_ - 1];

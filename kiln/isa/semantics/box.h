@@ -44,6 +44,9 @@ class Box {
   // Moves all elements, which are `size` bytes each. None that is written is one that is read. In what order they are
   // best moved is found out the first time.
   void move(const Kernels& k, int size, const std::byte* from, std::byte* to);
+  // Numbers of float32 or bfloat16 as Kernels::transpose_numbers moves them, where that is what moves them best.
+  // Returns the largest; nothing: no element was moved.
+  std::optional<std::uint32_t> move_numbers(const Kernels& k, int size, const std::byte* from, std::byte* to);
 
  private:
   enum class Way : std::uint8_t { unknown, one, blocks, squares, steps };
