@@ -55,9 +55,10 @@ class Numbers {
   }
   HWY_INLINE T one(T x) { return hn::GetLane((*this)(hn::FixedTag<T, 1>(), hn::Set(hn::FixedTag<T, 1>(), x))); }
   HWY_INLINE std::uint32_t largest() const {
-    alignas(64) T lanes[hn::MaxLanes(Widest())];
-    hn::Store(found_, Widest(), lanes);
-    return *std::max_element(lanes, lanes + hn::MaxLanes(Widest())) / 2u;
+    const hn::Repartition<std::uint32_t, Widest> d;
+    auto words = hn::BitCast(d, found_);
+    if constexpr (sizeof(T) == 2) words = hn::Max(hn::ShiftRight<16>(words), hn::And(words, hn::Set(d, 0xffffu)));
+    return hn::GetLane(hn::MaxOfLanes(d, words)) / 2;
   }
 
  private:
@@ -184,13 +185,15 @@ HWY_INLINE void turn_tile(const Turn<T>& turn, std::size_t rows, std::size_t col
 template <std::size_t kSide, class T, class Way>
 void turn_tiles(const Turn<T>& turn, std::size_t rows, std::size_t columns, Way& way) {
   constexpr std::size_t kTile = 64 / sizeof(T);
+  Way here = way;  // which no element can lie over, so it stays in registers
   for (std::size_t r = 0; r < rows; r += kTile) {
     const std::size_t height = std::clamp(rows - r, kSide, kTile);
     for (std::size_t c = 0; c < columns; c += kTile) {
       const std::size_t width = std::clamp(columns - c, kSide, kTile);
-      turn_tile<kSide>(turn.from(std::min(r, rows - height), std::min(c, columns - width)), height, width, way);
+      turn_tile<kSide>(turn.from(std::min(r, rows - height), std::min(c, columns - width)), height, width, here);
     }
   }
+  way = here;
 }
 
 // The parts of a row of pairs or triples, which follow each other.
