@@ -13,11 +13,13 @@
 
 namespace kiln {
 
-// A factor of a product: rows of float32 or bfloat16 elements, `stride` elements apart.
+// A factor of a product: rows of float32 or bfloat16 elements, `stride` elements apart. `paired`: of float32, every
+// second element of a row, as the parts of complex numbers lie; those between are not read.
 struct Factor {
   DType dtype;
   const void* data;
   std::ptrdiff_t stride;
+  bool paired = false;
 };
 inline bool is_factor_dtype(DType t) { return t == DType::float32 || t == DType::bfloat16; }
 

@@ -214,6 +214,9 @@ void check(Check& c) {
 Factor as_factor(const Run& r, const Tile& t, std::vector<float>& buffer) {
   if (is_factor_dtype(t.dtype) && t.row_is_contiguous() && !t.row_offset)
     return {t.dtype, t.data, t.row_bytes / t.element_bytes()};
+  const bool is_every_second = t.free_rank == 1 && t.free[0].stride == 2 && !t.column;
+  if (t.dtype == DType::float32 && is_every_second && !t.row_offset && t.row_bytes % t.element_bytes() == 0)
+    return {t.dtype, t.data, t.row_bytes / t.element_bytes(), true};
   buffer.resize(t.count());
   for (std::int64_t row = 0; row < t.rows; ++row) {
     float* to = buffer.data() + row * t.free_size;

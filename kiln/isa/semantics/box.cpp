@@ -163,6 +163,19 @@ std::optional<std::uint32_t> Box::move_numbers(const Kernels& k, int size, const
   return largest;
 }
 
+// Words of which every second one is read or written, as parts of complex numbers lie, by vectors.
+bool Box::move_parts(const Kernels& k, const std::byte* from, std::byte* to) const {
+  const Axis inner = axes_[rank_ - 1];
+  const auto n = static_cast<std::size_t>(inner.count);
+  const bool takes = inner.to == 1 && inner.from == 2, puts = inner.to == 2 && inner.from == 1;
+  if (!takes && !puts) return false;
+  for_outer(rank_ - 1, sizeof(std::uint32_t), from, to, [&](const std::byte* here, std::byte* there) {
+    takes ? k.load_bits(sizeof(std::uint32_t), here, inner.from, n, reinterpret_cast<std::uint32_t*>(there))
+          : k.store_bits(sizeof(std::uint32_t), reinterpret_cast<const std::uint32_t*>(here), n, there, inner.to);
+  });
+  return true;
+}
+
 template <class Word>
 void Box::move_steps(const std::byte* from, std::byte* to) const {
   const Axis inner = axes_[rank_ - 1];
@@ -176,6 +189,7 @@ void Box::move(const Kernels& k, int size, const std::byte* from, std::byte* to)
   if (way_ == Way::one) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(size)));
   if (way_ == Way::blocks) return move_blocks(size, from, to);
   if (way_ == Way::squares) return move_squares(k, size, from, to);
+  if (size == 4 && move_parts(k, from, to)) return;
   if (size == 4) return move_steps<std::uint32_t>(from, to);
   if (size == 2) return move_steps<std::uint16_t>(from, to);
   move_steps<std::uint8_t>(from, to);

@@ -58,6 +58,7 @@ class Box {
   void for_outer(int outer, int size, const std::byte* from, std::byte* to, Fn&& fn) const;
   void move_blocks(int size, const std::byte* from, std::byte* to) const;
   void move_squares(const Kernels& k, int size, const std::byte* from, std::byte* to) const;
+  bool move_parts(const Kernels& k, const std::byte* from, std::byte* to) const;
   template <class Word>
   void move_steps(const std::byte* from, std::byte* to) const;
 
