@@ -157,10 +157,30 @@ class Backward {
                           .engine = Engine::gpsimd});
         head.has_d[some.start + i] = true;
       }
-      k_.tensor_reduce(
-          {.dst = head.d(ds(0, m), ds(some.start, some.size)), .op = AluOp::add, .data = product, .axis = {2}});
+      add_up(head.d(ds(0, m), ds(some.start, some.size)), product);
     }
     return head.d(ds(0, m), ds(row, 1));
+  }
+
+  // Sums of the rows of x [m, tiles, head]: of pieces first, in the order in which the tensor engine adds up dout v. Of
+  // a row with nearly all of its weight on one key both are nearly the same sum, and what rounding makes of it cancels.
+  void add_up(const View& to, const View& x) const {
+    if (c_.head <= kTile) {
+      k_.tensor_reduce({.dst = to, .op = AluOp::add, .data = x, .axis = {2}});
+      return;
+    }
+    const std::int64_t whole = c_.head / kTile, rest = c_.head % kTile;
+    const View sums = k_.sbuf({x.dim(0), x.dim(1), whole + (rest > 0)}, f32);
+    k_.tensor_reduce({.dst = sums(all, all, ds(0, whole)),
+                      .op = AluOp::add,
+                      .data = x(all, all, ds(0, whole * kTile)).reshape_dim(2, {whole, kTile}),
+                      .axis = {3}});
+    if (rest > 0)
+      k_.tensor_reduce({.dst = sums(all, all, ds(whole, 1)),
+                        .op = AluOp::add,
+                        .data = x(all, all, ds(whole * kTile, rest)),
+                        .axis = {2}});
+    k_.tensor_reduce({.dst = to, .op = AluOp::add, .data = sums, .axis = {2}});
   }
 
   // Of a group of keys, by tile of queries: (tile in the group, tile of the pattern).
