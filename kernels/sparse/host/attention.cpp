@@ -190,7 +190,8 @@ std::vector<Int> queries_with_one_key(const AttentionConfig& c, const float* mas
 }
 
 // A copy of a matrix [rows, row_bytes] of each head, with zeros in some rows.
-std::vector<std::byte> without_rows(const void* data, Int heads, Int rows, Int row_bytes, const std::vector<Int>& some) {
+std::vector<std::byte> without_rows(const void* data, Int heads, Int rows, Int row_bytes,
+                                    const std::vector<Int>& some) {
   const auto* from = static_cast<const std::byte*>(data);
   std::vector<std::byte> copy(from, from + heads * rows * row_bytes);
   for (Int h = 0; h < heads; ++h) {
