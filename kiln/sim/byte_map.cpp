@@ -116,7 +116,26 @@ std::int64_t ByteMap::nonzero_bytes(const Page& page, std::int64_t size) {
 }
 
 void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
-  if (begin < end) fill_patch({begin, end - begin, end - begin, 1}, value);
+  if (begin < end && !fill_lines(begin, end, value)) fill_patch({begin, end - begin, end - begin, 1}, value);
+}
+
+// Some lines of a page that has others: what rows anywhere in a tensor mostly are. False for the rest.
+bool ByteMap::fill_lines(std::int64_t begin, std::int64_t end, std::uint8_t value) {
+  constexpr std::int64_t kInLine = (std::int64_t{1} << kLine) - 1;
+  if (pages_.empty() || ((begin | end) & kInLine) != 0 || begin / kPage != (end - 1) / kPage) return false;
+  Page& page = pages_[begin / kPage];
+  if (!page.units || page.shift != kLine) return false;
+  std::uint8_t* b = page.units.get() + (begin % kPage >> kLine);
+  const std::int64_t count = (end - begin) >> kLine;
+  for (std::int64_t i = 0; i < count; ++i) {
+    page.nonzero += (value != 0) - (b[i] != 0);
+    b[i] = value;
+  }
+  if (page.nonzero > 0) return true;
+  page.units.reset();
+  page.value = 0;
+  if (++clean_pages_ == pages_.size()) reset(size_, 0);
+  return true;
 }
 
 void ByteMap::fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,

@@ -18,6 +18,15 @@ namespace {
 
 void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;
+  const isa::Tile& t = o.tile;
+  if (map.is_in_pages() && t.row_offset && t.row_is_contiguous()) {
+    const std::int64_t begin = t.data - o.storage->data, bytes = t.free_size * t.element_bytes();
+    for (std::int64_t row = 0; row < t.rows; ++row) {
+      const std::int64_t first = begin + t.row_offset[row];
+      if (t.row_offset[row] != isa::kSkipRow) map.fill(first, first + bytes, value);
+    }
+    return;
+  }
   for_patches(o, [&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
     map.fill_spaced(begin, bytes, step, count, value);
   });
