@@ -45,6 +45,7 @@ class Fuser {
   bool is_computed(Value v) const;
   Value base_of(Value v) const;
   bool joins_on_chip(const Op& op) const;
+  bool is_long_join(const Op& op, const std::set<std::int64_t>& rows) const;
   std::int64_t widest_of(int region) const;
   bool outgrows_partitions(int region, const std::set<std::int64_t>& rows, std::int64_t elements,
                            std::int64_t most_rows) const;
@@ -216,6 +217,12 @@ bool Fuser::joins_on_chip(const Op& op) const {
   });
 }
 
+// Whether what is joined fits no partition: it does not go in pieces.
+bool Fuser::is_long_join(const Op& op, const std::set<std::int64_t>& rows) const {
+  constexpr std::int64_t kMostBytes = 98304;
+  return op.type.size() * size_bytes(op.type.dtype) / std::max<std::int64_t>(1, *rows.rbegin()) > kMostBytes;
+}
+
 // Elements of the largest value that a region computes or reduces.
 std::int64_t Fuser::widest_of(int region) const {
   std::int64_t n = 0;
@@ -331,6 +338,7 @@ void Fuser::place(Value v) {
     const int region = is_computed(b) ? f_.region_of[b] : -1;
     if (region < 0 || f_.regions[region].kind != Region::Kind::rows) continue;
     if (is_copy(op.code) && op.code != OpCode::concat) continue;
+    if (op.code == OpCode::concat && is_long_join(op, rows)) continue;
     if (is_product(op.code) && i == 0 && gathers_rows(region)) continue;
     std::set<std::int64_t> both;
     std::set_intersection(rows.begin(), rows.end(), f_.regions[region].candidates.begin(),
