@@ -103,14 +103,49 @@ bool steps_by_rows(const Graph& graph, Value table) {
   return row == 0 || graph.type(table).size() % row == 0;
 }
 
+// Outputs that are views, and nothing else, of what is computed: it is written where it belongs in them, though from
+// what it lies like they may be at no fixed strides.
+class WrittenViews {
+ public:
+  explicit WrittenViews(const Graph& graph) : graph_(graph), users_(graph.size()), is_output_(graph.size()) {
+    for (Value v = 0; v < graph.size(); ++v) {
+      for (Value x : graph.op(v).operands) users_[x].push_back(v);
+    }
+    for (const Output& o : graph.outputs()) is_output_[o.value] = true;
+  }
+
+  bool contains(Value v) const {
+    if (!is_view(graph_.op(v).code)) return false;
+    if (is_output_[v]) {
+      Value base = v;
+      const Strided whole = Strided::contiguous(graph_.type(v).shape);
+      if (!written_back(graph_, v, whole, base) || is_given(graph_.op(base).code)) return false;
+    }
+    return (is_output_[v] || !users_[v].empty()) &&
+           std::all_of(users_[v].begin(), users_[v].end(), [&](Value u) { return contains(u); });
+  }
+
+ private:
+  static bool is_given(OpCode code) {
+    return code == OpCode::input || code == OpCode::constant || code == OpCode::iota;
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<Value>> users_;
+  std::vector<bool> is_output_;
+};
+
 }  // namespace
 
 Graph split_views(const Graph& graph) {
+  const WrittenViews written(graph);
+  Value next = 0;  // of the old graph
   std::vector<Strided> access;  // by value of the new graph
   const auto grow = [&](const Graph& g) {
     while (access.size() < g.size()) access.push_back(storage_of(g.op(static_cast<Value>(access.size()))));
   };
   return rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
+    const Value now = next++;
     grow(r.to);
     if (r.op.code == OpCode::gather_rows || r.op.code == OpCode::conv ||
         r.op.code == OpCode::mx_matmul) {  // these read storage in order
@@ -126,6 +161,10 @@ Graph split_views(const Graph& graph) {
     if (!is_view(r.op.code)) return {};
     std::vector<Value> operands = r.operands;
     auto s = viewed(access[operands[0]], r.op);
+    if (!s && written.contains(now)) {
+      access.push_back(storage_of(r.op));  // which nobody asks for
+      return r.to.copy(r.from, r.op, operands);
+    }
     if (!s || s->dims.size() > kMostDims + 1 || is_backwards(access[operands[0]]) ||
         turns_columns(r.op, access[operands[0]])) {
       operands[0] = r.to.add(OpCode::cast, {operands[0]}, {r.to.type(operands[0]).dtype});
