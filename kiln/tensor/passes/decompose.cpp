@@ -257,6 +257,34 @@ std::int64_t reduced_count(const Rewriting& r) {
 
 Expr kept(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
 
+// How many columns stand beside each other on a partition while they are searched, by the time that DMAs and the vector
+// engine take; 0: they do not fit, or leave partitions idle.
+std::int64_t columns_beside(std::int64_t rows, std::int64_t n, std::int64_t behind, std::int64_t bytes) {
+  constexpr std::int64_t kPartitions = 128, kMostBytes = 49152, kShortestRun = 128;
+  constexpr double kElementNs = 2, kRunNs = 7.5, kByteNs = 1 / 23.0, kPartitionsOfEngine = 8;
+  std::int64_t best = 0;
+  double least = 0;
+  for (std::int64_t w : divisors(behind)) {
+    const std::int64_t lines = rows * (behind / w), blocks = (lines + kPartitions - 1) / kPartitions;
+    if (w * bytes < kShortestRun || w * n * bytes > kMostBytes || lines < kPartitions) continue;
+    const double computed = static_cast<double>(blocks * w * n) * kElementNs;
+    const double moved = static_cast<double>(lines * n) / kPartitions * kPartitionsOfEngine *
+                         (kRunNs + static_cast<double>(w * bytes) * kByteNs);
+    const double ns = std::max(computed, moved) + std::min(computed, moved) / static_cast<double>(blocks);
+    if (best == 0 || ns < least) best = w, least = ns;
+  }
+  return best;
+}
+
+// Columns as they stand, some on each partition.
+std::optional<Value> search_beside(const Rewriting& r, const Expr& x, std::int64_t before, std::int64_t n,
+                                   std::int64_t behind) {
+  const std::int64_t w = columns_beside(before, n, behind, size_bytes(x.dtype()));
+  if (w == 0) return {};
+  const Expr seen = transpose(reshape(x, {before, n, behind / w, w}), {0, 2, 1, 3});
+  return reshape(kept(r.op.code, seen, {2}), r.op.type.shape).value();
+}
+
 // argmax and argmin along an axis that is not the last: floats are turned on their way to the chip, which costs less
 // than steps over elements that lie apart.
 std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints& axes) {
@@ -266,6 +294,7 @@ std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints
   if (axes.size() != 1 || !is_float(x.dtype()) || size_bytes(x.dtype()) < 2) return {};
   if (n < kFewest || n > kLongest || behind < kFewest) return {};
   const std::int64_t before = product(x.shape(), 0, at);
+  if (const auto beside = search_beside(r, x, before, n, behind)) return beside;
   const Expr turned = transpose(reshape(x, {before, n, behind}), {0, 2, 1});
   return reshape(kept(r.op.code, turned, {2}), r.op.type.shape).value();
 }
