@@ -64,6 +64,23 @@ TEST(Columns, ShortOnesAreReadAndWrittenOnce) {
   EXPECT_LT(compile(normed(type, 1)).time_ns, 1.65 * read_and_written_ns(type));
 }
 
+Graph product(DType t, std::int64_t m, std::int64_t k, std::int64_t n) {
+  Builder b("product");
+  b.output("out", matmul(b.input("x", {t, {m, k}}), b.input("w", {t, {k, n}})));
+  return b.finish();
+}
+
+// Rows that fill the last block badly are columns that come by the matrix; the result is turned.
+TEST(Columns, RowsThatComeByAMatrix) {
+  for (const Target target : kTargets) {
+    expect_right(product(f32, 129, 640, 1030), target);
+    expect_right(product(f32, 257, 1111, 1601), target);
+    expect_right(product(bf16, 300, 2049, 1100), target);
+  }
+  constexpr double kBlocksOfRowsNs = 3.0 * 4096 * 32 * 4 / 2.4;
+  EXPECT_LT(compile(product(f32, 300, 4096, 4096)).time_ns, 0.88 * kBlocksOfRowsNs);
+}
+
 // Channels last, in groups that each have a mean and a deviation.
 Graph group_norm(DType t, const Shape& shape, std::int64_t groups) {
   Builder b("groups");

@@ -449,6 +449,29 @@ bool is_better_turned(const Expr& x, const Expr& y) {
   return xs.size() == 2 && ys.size() == 2 && ys[1] <= kFewest && xs[0] >= kMany && xs[1] >= kMany;
 }
 
+// Whether nobody but an output wants what an op gives.
+bool is_output_alone(const Rewriting& r) {
+  const auto v = static_cast<Value>(&r.op - r.from.ops().data());
+  const auto is_it = [&](const Output& o) { return o.value == v; };
+  return std::ranges::count_if(r.from.outputs(), is_it) == 1 && r.from.uses()[v] == 1;
+}
+
+// Whether x @ y of a few blocks of rows, the last of which may be nearly empty, had better hold y and let x come by: a
+// block of y takes as long to be held as so many rows to come by, and the result has to be turned.
+bool is_better_held(const Rewriting& r, const Expr& x, const Expr& y) {
+  constexpr std::int64_t kFewest = 128, kMost = 480, kRowsOfLoad = 233, kManyColumns = 1024;
+  if (x.rank() != 2 || y.rank() != 2 || r.operand_op(0).code != OpCode::input ||
+      r.operand_op(1).code != OpCode::input || !is_output_alone(r))
+    return false;
+  const std::int64_t m = x.shape()[0], k = x.shape()[1], n = y.shape()[1];
+  if (m <= kFewest || m > kMost || n < kManyColumns || x.dtype() != r.op.type.dtype || x.dtype() != y.dtype())
+    return false;
+  const bool wide = size_bytes(x.dtype()) == 4;
+  const double rows = static_cast<double>((m + kFewest - 1) / kFewest * kFewest);
+  const double share = static_cast<double>(std::max(kRowsOfLoad, m)) / rows;
+  return wide ? share < 0.92 && k >= 512 : share < 0.85 && k >= 2048;
+}
+
 // Batches of (m, k) with a column of their own, or of (k, n) with a row of their own: products along rows and their
 // sums, of many batches at once, where the tensor engine would take one matrix after the other for one column.
 std::optional<Expr> products_with_vectors(const Expr& x, const Expr& y) {
@@ -496,6 +519,8 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
   }
   if (const auto turned = unturned(x); turned.turned && is_better_turned(x, y))
     return reshape(transpose(matmul(transpose(y), turned.matrix)), r.op.type.shape).value();
+  if (is_better_held(r, x, y))
+    return reshape(transpose(matmul(transpose(y), transpose(x))), r.op.type.shape).value();
   if (is_sum_of_rows(x, y, r.operand_op(0).code == OpCode::transpose)) {
     const Expr rows = wide(x) * wide(transpose(y));
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();
