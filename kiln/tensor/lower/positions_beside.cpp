@@ -144,11 +144,8 @@ Tile RegionEmitter::find_beside(const LinesBeside& x, AluOp op) {
   const Tile left = left_from_first(bests, best);
   const View place = view_of(at, {{1, x.count}}), first = view_of(left, {{1, x.count}});
   if (block == x.n) {
-    k_.tensor_scalar({.dst = place,
-                      .data = first,
-                      .op0 = AluOp::subtract,
-                      .operand0 = static_cast<double>(x.n),
-                      .reverse0 = true});
+    k_.tensor_scalar(
+        {.dst = place, .data = first, .op0 = AluOp::subtract, .operand0 = static_cast<double>(x.n), .reverse0 = true});
     return at;
   }
   k_.tensor_scalar({.dst = place,  // where the block ends
@@ -169,7 +166,12 @@ RegionEmitter::LinesBeside RegionEmitter::lines_beside(const Graph& graph, Value
   const Shape& shape = graph.type(op.operands[0]).shape;
   const auto axis = static_cast<std::size_t>(op.ints("axes")[0]);
   const std::int64_t count = product(shape, axis + 1, shape.size());
-  return {.tile = {}, .dtype = graph.type(op.operands[0]).dtype, .count = count, .apart = 1, .n = shape[axis], .stride = count};
+  return {.tile = {},
+          .dtype = graph.type(op.operands[0]).dtype,
+          .count = count,
+          .apart = 1,
+          .n = shape[axis],
+          .stride = count};
 }
 
 // A search along a free dimension that others follow.

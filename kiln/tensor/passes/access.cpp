@@ -139,7 +139,7 @@ class WrittenViews {
 
 Graph split_views(const Graph& graph) {
   const WrittenViews written(graph);
-  Value next = 0;  // of the old graph
+  Value next = 0;               // of the old graph
   std::vector<Strided> access;  // by value of the new graph
   const auto grow = [&](const Graph& g) {
     while (access.size() < g.size()) access.push_back(storage_of(g.op(static_cast<Value>(access.size()))));

@@ -467,8 +467,8 @@ bool is_better_held(const Rewriting& r, const Expr& x, const Expr& y) {
   if (m <= kFewest || m > kMost || n < kManyColumns || x.dtype() != r.op.type.dtype || x.dtype() != y.dtype())
     return false;
   const bool wide = size_bytes(x.dtype()) == 4;
-  const double rows = static_cast<double>((m + kFewest - 1) / kFewest * kFewest);
-  const double share = static_cast<double>(std::max(kRowsOfLoad, m)) / rows;
+  const std::int64_t blocks = (m + kFewest - 1) / kFewest;
+  const double share = static_cast<double>(std::max(kRowsOfLoad, m)) / static_cast<double>(blocks * kFewest);
   return wide ? share < 0.92 && k >= 512 : share < 0.85 && k >= 2048;
 }
 
@@ -519,8 +519,7 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
   }
   if (const auto turned = unturned(x); turned.turned && is_better_turned(x, y))
     return reshape(transpose(matmul(transpose(y), turned.matrix)), r.op.type.shape).value();
-  if (is_better_held(r, x, y))
-    return reshape(transpose(matmul(transpose(y), transpose(x))), r.op.type.shape).value();
+  if (is_better_held(r, x, y)) return reshape(transpose(matmul(transpose(y), transpose(x))), r.op.type.shape).value();
   if (is_sum_of_rows(x, y, r.operand_op(0).code == OpCode::transpose)) {
     const Expr rows = wide(x) * wide(transpose(y));
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();

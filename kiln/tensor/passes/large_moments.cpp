@@ -70,8 +70,8 @@ struct Sums {
   Expr mean, variance;
 };
 
-// How many elements along one of the other dimensions, with all that lies behind, are a row of which all sums are on the
-// chip: where the last dimensions, such as the channels of a group, are few elements and others lie before them.
+// How many elements along one of the other dimensions, with all that lies behind, are a row whose sums are all made on
+// the chip: where the last dimensions, such as the channels of a group, are few elements and others lie before them.
 std::int64_t elements_beside(const Shape& shape, const Ints& last, std::int64_t along) {
   constexpr std::int64_t kFewElements = 256, kMostElements = 8192, kLanes = 128;
   const auto d = static_cast<std::size_t>(along);

@@ -167,9 +167,8 @@ std::optional<Value> split_reduction(const Rewriting& r) {
 bool is_split(const Graph& graph, Value x, int depth = 6) {
   const Op& op = graph.op(x);
   if (op.code == OpCode::transpose) return true;
-  return is_made_by_elements(op.code) && depth > 0 && std::any_of(op.operands.begin(), op.operands.end(), [&](Value y) {
-           return is_split(graph, y, depth - 1);
-         });
+  return is_made_by_elements(op.code) && depth > 0 &&
+         std::any_of(op.operands.begin(), op.operands.end(), [&](Value y) { return is_split(graph, y, depth - 1); });
 }
 
 // Whether there are so few elements that they are reduced as they stand before they would have been turned, which is a

@@ -40,7 +40,6 @@ struct ColumnGroup {
   Ints axes;
   std::int64_t before = 1, reduced = 1, behind = 1;
   std::int64_t together = 1;  // of those before, whose columns follow each other on a partition
-
 };
 
 // Instructions of short columns have little to do: those of several matrices go together.
