@@ -56,6 +56,26 @@ TEST(Searches, PlacesOfAnyLengthAlongAnyAxis) {
   }
 }
 
+// Columns that are searched as they stand, some on each partition; the last block of one shares elements.
+TEST(Searches, PlacesOfShortColumns) {
+  std::mt19937_64 random(test::seed());
+  for (Target target : kTargets) {
+    for (const DType t : {f32, bf16, f16}) {
+      expect_places({129, 8192}, 0, t, target, random);
+      expect_places({9, 16384}, 0, t, target, random);
+      expect_places({20, 67, 7 * 96}, 1, t, target, random);
+      expect_places({3, 33, 48, 128}, 1, t, target, random);
+    }
+  }
+}
+
+TEST(Searches, ShortColumnsAreLookedAtOnce) {
+  constexpr double kReadNs = 4.0 * 129 * 64000 / 368.0;
+  Builder b("once");
+  b.output("place", argmax(b.input("x", {f32, {129, 64000}}), 0));
+  EXPECT_LT(compile(b.finish()).time_ns, 2.5 * kReadNs);  // 10 where blocks of 128 are turned
+}
+
 TEST(Searches, PlacesInRowsThatDoNotFit) {
   std::mt19937_64 random(test::seed());
   for (Target target : kTargets) {

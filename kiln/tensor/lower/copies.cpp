@@ -177,7 +177,13 @@ std::pair<View, Strided> Copies::stored(Value v) {
 
 void Copies::output(int index) {
   const Value v = graph.outputs()[index].value;
-  place(storage.outputs[index], Strided::contiguous(graph.type(v).shape), v);
+  const Strided whole = Strided::contiguous(graph.type(v).shape);
+  const bool has_source = !is_view(graph.op(v).code) || splat_of(graph, v) || find_source(graph, fusion, v);
+  if (has_source) return place(storage.outputs[index], whole, v);
+  Value base = v;
+  const auto to = written_back(graph, v, whole, base);
+  if (!to) internal_error(__FILE__, __LINE__, "an output that is neither read nor written at fixed strides");
+  place(storage.outputs[index], *to, base);
 }
 
 void Copies::ramp(Value v) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kiln/tensor/lower/region.h"
+#include "kiln/tensor/passes/row_candidates.h"
 
 namespace kiln::tensor {
 
@@ -16,13 +17,6 @@ namespace {
 constexpr std::int64_t kShortestLine = 32;  // elements, below which all of them are compared
 constexpr std::int64_t kHalvedBlock = 32;   // elements of a block, from which halves are worth it
 
-// The length of a block, so that blocks and elements of one are about as many; a multiple of 8 where it is long.
-std::int64_t block_of_line(std::int64_t n) {
-  if (n < kShortestLine) return n;
-  const auto even = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
-  return even < 16 ? even : (even + 7) / 8 * 8;
-}
-
 // `count` elements of each of the lines of a tile that follow each other, from one of them on.
 View lines(const Tile& t, std::int64_t packed, std::int64_t count, std::int64_t from = 0) {
   if (packed == 1) return view_of(t, {{1, count}}, from);
@@ -30,6 +24,13 @@ View lines(const Tile& t, std::int64_t packed, std::int64_t count, std::int64_t 
 }
 
 }  // namespace
+
+// The length of a block, so that blocks and elements of one are about as many; a multiple of 8 where it is long.
+std::int64_t RegionEmitter::block_of_line(std::int64_t n) {
+  if (n < kShortestLine) return n;
+  const auto even = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
+  return even < 16 ? even : (even + 7) / 8 * 8;
+}
 
 // -n .. -1 on every partition, for each of the lines that follow each other `apart` elements on.
 Tile RegionEmitter::ramp_below_zero(std::int64_t packed, std::int64_t n, std::int64_t apart) {
@@ -50,6 +51,10 @@ Tile RegionEmitter::ramp_below_zero(std::int64_t packed, std::int64_t n, std::in
 void RegionEmitter::make_ramps() {
   for (Value v : fusion_.regions[region_].ops) {
     if (!is_search(graph_.op(v).code) || streams()) continue;
+    if (!searches_last(graph_, graph_.op(v))) {
+      make_ramps_beside(v);
+      continue;
+    }
     const std::int64_t n = graph_.type(graph_.op(v).operands[0]).shape.back(), block = block_of_line(n);
     ramps_.push_back({0, block, 0, count_down(block)});
     if (block == n) continue;
@@ -213,6 +218,7 @@ AluOp better_of(OpCode code) { return code == OpCode::argmax ? AluOp::maximum : 
 }  // namespace
 
 Tile RegionEmitter::locate(Value v, const Tile* into) {
+  if (!searches_last(graph_, graph_.op(v))) return locate_beside(v, into);
   const Tile x = plain_lines(v);
   const Found found = find_in_lines(x, x.dims[0].count, better_of(graph_.op(v).code));
   const Tile dst = target(v, into);

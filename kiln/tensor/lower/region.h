@@ -435,7 +435,8 @@ class RegionEmitter {
   struct Found {
     Tile best, at, start = {};
   };
-  // -n .. -1 for each of the lines that follow each other on a partition; n .. 1 where `packed` is 0.
+  // -n .. -1 for each of the lines that follow each other on a partition; n .. 1 where `packed` is 0. Of lines beside
+  // each other `packed` is less than 0, and `apart` is the stride of their elements.
   struct Ramp {
     std::int64_t packed, n, apart;
     Tile tile;
@@ -447,9 +448,25 @@ class RegionEmitter {
   Tile best_of_blocks(const Tile& x, std::int64_t n, std::int64_t block, AluOp op);
   Found find_in_lines(const Tile& x, std::int64_t n, AluOp op);
   Tile plain_lines(Value v);
+  static std::int64_t block_of_line(std::int64_t n);
   Tile locate(Value v, const Tile* into);
   Found nothing_found(Value v);
   void find_in_piece(Value v, const Found& so_far);
+
+  // positions_beside.cpp
+  struct LinesBeside;
+  static LinesBeside lines_beside(const Graph& graph, Value v);
+  Tile beside(std::int64_t count, std::int64_t n, DType t);
+  void make_ramps_beside(Value v);
+  bool takes_halves(DType t) const;
+  std::int64_t block_beside(const LinesBeside& x) const;
+  Tile halved_blocks(const LinesBeside& x, std::int64_t block, AluOp op);
+  Tile places_below_end(const LinesBeside& x, std::int64_t block);
+  Tile left_from_first(const LinesBeside& x, const Tile& best);
+  LinesBeside best_of_blocks(const LinesBeside& x, std::int64_t block, AluOp op);
+  LinesBeside gathered_block(const LinesBeside& x, std::int64_t block, const Tile& end);
+  Tile find_beside(const LinesBeside& x, AluOp op);
+  Tile locate_beside(Value v, const Tile* into);
 
   // row_sums.cpp
   // A sum over all rows, in PSUM while blocks of them come.

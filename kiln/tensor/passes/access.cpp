@@ -1,5 +1,7 @@
 #include "kiln/tensor/passes/access.h"
 
+#include <algorithm>
+
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 
@@ -45,15 +47,52 @@ bool runs_backwards(const Op& op, const Strided& from) {
 }
 
 // Such a slice in two steps: DMAs take other rows as they are wanted, and an engine turns each of them round.
-Value turned_rows(const Rewriting& r, Value x) {
-  const DType t = r.op.type.dtype;
-  Ints starts = r.op.ints("starts"), sizes = r.op.type.shape, steps = r.op.ints("steps");
+Value turned_rows(Graph& to, Value x, Ints starts, Ints sizes, Ints steps) {
+  const DType t = to.type(x).dtype;
+  const Ints result = sizes;
   Ints begin(starts.size(), 0), every(starts.size(), 1);
   const std::int64_t reach = (sizes.back() - 1) * -steps.back();
   begin.back() = reach, every.back() = steps.back();
   starts.back() -= reach, sizes.back() = reach + 1, steps.back() = 1;
-  const Value rows = r.to.add(OpCode::cast, {r.to.add(OpCode::slice, {x}, {starts, sizes, steps})}, {t});
-  return r.to.add(OpCode::cast, {r.to.add(OpCode::slice, {rows}, {begin, r.op.type.shape, every})}, {t});
+  const Value rows = to.add(OpCode::cast, {to.add(OpCode::slice, {x}, {starts, sizes, steps})}, {t});
+  return to.add(OpCode::cast, {to.add(OpCode::slice, {rows}, {begin, result, every})}, {t});
+}
+
+// The length of the pieces that rows are turned round in, so that a piece fits a partition and there are enough of them
+// for all; 0: rows stay whole.
+std::int64_t piece_of_row(const Type& t) {
+  constexpr std::int64_t kLongRow = 49152, kPiece = 16384, kShortPiece = 2048, kLanes = 128;  // bytes, but the last
+  const std::int64_t size = size_bytes(t.dtype), n = t.shape.back(), rows = t.size() / n;
+  const std::int64_t fewest = (kLanes + rows - 1) / rows;  // pieces
+  if (n * size <= kLongRow && (fewest == 1 || n * size < 2 * kShortPiece)) return 0;
+  const std::int64_t longest = std::min(kPiece / size, std::max(n / fewest, kShortPiece / size));
+  for (std::int64_t piece = longest; piece > longest / 2; --piece) {
+    if (n % piece == 0) return piece;
+  }
+  return longest;
+}
+
+// The same of rows that are long, or long and few: DMAs take the pieces of a row from its end on, and an engine turns
+// each of them round.
+Value turned_round(const Rewriting& r, Value x) {
+  const Ints &starts = r.op.ints("starts"), &sizes = r.op.type.shape, &steps = r.op.ints("steps");
+  const std::int64_t piece = steps.back() == -1 ? piece_of_row(r.op.type) : 0, n = sizes.back();
+  if (piece == 0) return turned_rows(r.to, x, starts, sizes, steps);
+  const std::int64_t even = n / piece * piece;
+  Ints begin = starts, whole = sizes, forwards = steps;
+  begin.back() -= even - 1, whole.back() = even, forwards.back() = 1;
+  Shape seen = whole;
+  seen.back() /= piece, seen.push_back(piece);
+  const Expr in_order(r.to, r.to.add(OpCode::slice, {x}, {begin, whole, forwards}));
+  const Value pieces = reshape(in_order, seen).value();
+  Ints ends(seen.size(), 0), back(seen.size(), 1);
+  for (std::size_t d = seen.size() - 2; d < seen.size(); ++d) ends[d] = seen[d] - 1, back[d] = -1;
+  const Expr turned = reshape(Expr(r.to, turned_rows(r.to, pieces, ends, seen, back)), whole);
+  if (even == n) return turned.value();
+  Ints left = starts, rest = sizes;
+  left.back() -= even, rest.back() = n - even;
+  const Expr last(r.to, turned_rows(r.to, x, left, rest, steps));
+  return concat({turned, last}, static_cast<std::int64_t>(sizes.size()) - 1).value();
 }
 
 // Whether rows of a table are whole steps through its storage, as places that are known at run time are counted.
@@ -64,14 +103,49 @@ bool steps_by_rows(const Graph& graph, Value table) {
   return row == 0 || graph.type(table).size() % row == 0;
 }
 
+// Outputs that are views, and nothing else, of what is computed: it is written where it belongs in them, though from
+// what it lies like they may be at no fixed strides.
+class WrittenViews {
+ public:
+  explicit WrittenViews(const Graph& graph) : graph_(graph), users_(graph.size()), is_output_(graph.size()) {
+    for (Value v = 0; v < graph.size(); ++v) {
+      for (Value x : graph.op(v).operands) users_[x].push_back(v);
+    }
+    for (const Output& o : graph.outputs()) is_output_[o.value] = true;
+  }
+
+  bool contains(Value v) const {
+    if (!is_view(graph_.op(v).code)) return false;
+    if (is_output_[v]) {
+      Value base = v;
+      const Strided whole = Strided::contiguous(graph_.type(v).shape);
+      if (!written_back(graph_, v, whole, base) || is_given(graph_.op(base).code)) return false;
+    }
+    return (is_output_[v] || !users_[v].empty()) &&
+           std::all_of(users_[v].begin(), users_[v].end(), [&](Value u) { return contains(u); });
+  }
+
+ private:
+  static bool is_given(OpCode code) {
+    return code == OpCode::input || code == OpCode::constant || code == OpCode::iota;
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<Value>> users_;
+  std::vector<bool> is_output_;
+};
+
 }  // namespace
 
 Graph split_views(const Graph& graph) {
+  const WrittenViews written(graph);
+  Value next = 0;               // of the old graph
   std::vector<Strided> access;  // by value of the new graph
   const auto grow = [&](const Graph& g) {
     while (access.size() < g.size()) access.push_back(storage_of(g.op(static_cast<Value>(access.size()))));
   };
   return rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
+    const Value now = next++;
     grow(r.to);
     if (r.op.code == OpCode::gather_rows || r.op.code == OpCode::conv ||
         r.op.code == OpCode::mx_matmul) {  // these read storage in order
@@ -87,6 +161,10 @@ Graph split_views(const Graph& graph) {
     if (!is_view(r.op.code)) return {};
     std::vector<Value> operands = r.operands;
     auto s = viewed(access[operands[0]], r.op);
+    if (!s && written.contains(now)) {
+      access.push_back(storage_of(r.op));  // which nobody asks for
+      return r.to.copy(r.from, r.op, operands);
+    }
     if (!s || s->dims.size() > kMostDims + 1 || is_backwards(access[operands[0]]) ||
         turns_columns(r.op, access[operands[0]])) {
       operands[0] = r.to.add(OpCode::cast, {operands[0]}, {r.to.type(operands[0]).dtype});
@@ -95,7 +173,7 @@ Graph split_views(const Graph& graph) {
       KILN_ASSERT(s.has_value());
     }
     if (runs_backwards(r.op, access[operands[0]])) {  // turned round on the chip, where single elements cost nothing
-      const Value v = turned_rows(r, operands[0]);
+      const Value v = turned_round(r, operands[0]);
       grow(r.to);
       return v;
     }

@@ -257,6 +257,34 @@ std::int64_t reduced_count(const Rewriting& r) {
 
 Expr kept(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
 
+// How many columns stand beside each other on a partition while they are searched, by the time that DMAs and the vector
+// engine take; 0: they do not fit, or leave partitions idle.
+std::int64_t columns_beside(std::int64_t rows, std::int64_t n, std::int64_t behind, std::int64_t bytes) {
+  constexpr std::int64_t kPartitions = 128, kMostBytes = 49152, kShortestRun = 128;
+  constexpr double kElementNs = 2, kRunNs = 7.5, kByteNs = 1 / 23.0, kPartitionsOfEngine = 8;
+  std::int64_t best = 0;
+  double least = 0;
+  for (std::int64_t w : divisors(behind)) {
+    const std::int64_t lines = rows * (behind / w), blocks = (lines + kPartitions - 1) / kPartitions;
+    if (w * bytes < kShortestRun || w * n * bytes > kMostBytes || lines < kPartitions) continue;
+    const double computed = static_cast<double>(blocks * w * n) * kElementNs;
+    const double moved = static_cast<double>(lines * n) / kPartitions * kPartitionsOfEngine *
+                         (kRunNs + static_cast<double>(w * bytes) * kByteNs);
+    const double ns = std::max(computed, moved) + std::min(computed, moved) / static_cast<double>(blocks);
+    if (best == 0 || ns < least) best = w, least = ns;
+  }
+  return best;
+}
+
+// Columns as they stand, some on each partition.
+std::optional<Value> search_beside(const Rewriting& r, const Expr& x, std::int64_t before, std::int64_t n,
+                                   std::int64_t behind) {
+  const std::int64_t w = columns_beside(before, n, behind, size_bytes(x.dtype()));
+  if (w == 0) return {};
+  const Expr seen = transpose(reshape(x, {before, n, behind / w, w}), {0, 2, 1, 3});
+  return reshape(kept(r.op.code, seen, {2}), r.op.type.shape).value();
+}
+
 // argmax and argmin along an axis that is not the last: floats are turned on their way to the chip, which costs less
 // than steps over elements that lie apart.
 std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints& axes) {
@@ -266,6 +294,7 @@ std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints
   if (axes.size() != 1 || !is_float(x.dtype()) || size_bytes(x.dtype()) < 2) return {};
   if (n < kFewest || n > kLongest || behind < kFewest) return {};
   const std::int64_t before = product(x.shape(), 0, at);
+  if (const auto beside = search_beside(r, x, before, n, behind)) return beside;
   const Expr turned = transpose(reshape(x, {before, n, behind}), {0, 2, 1});
   return reshape(kept(r.op.code, turned, {2}), r.op.type.shape).value();
 }
@@ -420,6 +449,29 @@ bool is_better_turned(const Expr& x, const Expr& y) {
   return xs.size() == 2 && ys.size() == 2 && ys[1] <= kFewest && xs[0] >= kMany && xs[1] >= kMany;
 }
 
+// Whether nobody but an output wants what an op gives.
+bool is_output_alone(const Rewriting& r) {
+  const auto v = static_cast<Value>(&r.op - r.from.ops().data());
+  const auto is_it = [&](const Output& o) { return o.value == v; };
+  return std::ranges::count_if(r.from.outputs(), is_it) == 1 && r.from.uses()[v] == 1;
+}
+
+// Whether x @ y of a few blocks of rows, the last of which may be nearly empty, had better hold y and let x come by: a
+// block of y takes as long to be held as so many rows to come by, and the result has to be turned.
+bool is_better_held(const Rewriting& r, const Expr& x, const Expr& y) {
+  constexpr std::int64_t kFewest = 128, kMost = 480, kRowsOfLoad = 233, kManyColumns = 1024;
+  if (x.rank() != 2 || y.rank() != 2 || r.operand_op(0).code != OpCode::input ||
+      r.operand_op(1).code != OpCode::input || !is_output_alone(r))
+    return false;
+  const std::int64_t m = x.shape()[0], k = x.shape()[1], n = y.shape()[1];
+  if (m <= kFewest || m > kMost || n < kManyColumns || x.dtype() != r.op.type.dtype || x.dtype() != y.dtype())
+    return false;
+  const bool wide = size_bytes(x.dtype()) == 4;
+  const std::int64_t blocks = (m + kFewest - 1) / kFewest;
+  const double share = static_cast<double>(std::max(kRowsOfLoad, m)) / static_cast<double>(blocks * kFewest);
+  return wide ? share < 0.92 && k >= 512 : share < 0.85 && k >= 2048;
+}
+
 // Batches of (m, k) with a column of their own, or of (k, n) with a row of their own: products along rows and their
 // sums, of many batches at once, where the tensor engine would take one matrix after the other for one column.
 std::optional<Expr> products_with_vectors(const Expr& x, const Expr& y) {
@@ -467,6 +519,7 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
   }
   if (const auto turned = unturned(x); turned.turned && is_better_turned(x, y))
     return reshape(transpose(matmul(transpose(y), turned.matrix)), r.op.type.shape).value();
+  if (is_better_held(r, x, y)) return reshape(transpose(matmul(transpose(y), transpose(x))), r.op.type.shape).value();
   if (is_sum_of_rows(x, y, r.operand_op(0).code == OpCode::transpose)) {
     const Expr rows = wide(x) * wide(transpose(y));
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();

@@ -45,6 +45,7 @@ class Fuser {
   bool is_computed(Value v) const;
   Value base_of(Value v) const;
   bool joins_on_chip(const Op& op) const;
+  bool is_long_join(const Op& op, const std::set<std::int64_t>& rows) const;
   std::int64_t widest_of(int region) const;
   bool outgrows_partitions(int region, const std::set<std::int64_t>& rows, std::int64_t elements,
                            std::int64_t most_rows) const;
@@ -73,7 +74,6 @@ class Fuser {
   Value given_by(const Output& output, const std::vector<int>& uses) const;
   bool is_split(Value given, const std::vector<int>& uses) const;
   void split_output(int index, Value given);
-  std::optional<Strided> written_back(Value output, Strided access, Value& base) const;
 
   const Graph& graph_;
   FuseOptions options_;
@@ -216,6 +216,12 @@ bool Fuser::joins_on_chip(const Op& op) const {
   });
 }
 
+// Whether what is joined fits no partition: it does not go in pieces.
+bool Fuser::is_long_join(const Op& op, const std::set<std::int64_t>& rows) const {
+  constexpr std::int64_t kMostBytes = 98304;
+  return op.type.size() * size_bytes(op.type.dtype) / std::max<std::int64_t>(1, *rows.rbegin()) > kMostBytes;
+}
+
 // Elements of the largest value that a region computes or reduces.
 std::int64_t Fuser::widest_of(int region) const {
   std::int64_t n = 0;
@@ -331,6 +337,7 @@ void Fuser::place(Value v) {
     const int region = is_computed(b) ? f_.region_of[b] : -1;
     if (region < 0 || f_.regions[region].kind != Region::Kind::rows) continue;
     if (is_copy(op.code) && op.code != OpCode::concat) continue;
+    if (op.code == OpCode::concat && is_long_join(op, rows)) continue;
     if (is_product(op.code) && i == 0 && gathers_rows(region)) continue;
     std::set<std::int64_t> both;
     std::set_intersection(rows.begin(), rows.end(), f_.regions[region].candidates.begin(),
@@ -402,29 +409,6 @@ void Fuser::order() {
   f_.regions = std::move(sorted);
 }
 
-// An output that is a transposed or reshaped value of a region is written where it belongs at once: the places of the
-// value's elements in the output.
-std::optional<Strided> Fuser::written_back(Value output, Strided access, Value& base) const {
-  std::optional<Strided> s = std::move(access);
-  Value v = output;
-  while (is_view(graph_.op(v).code)) {
-    const Op& op = graph_.op(v);
-    if (op.code == OpCode::transpose) {
-      Ints back(op.ints("perm").size());
-      for (std::size_t i = 0; i < back.size(); ++i) back[op.ints("perm")[i]] = static_cast<std::int64_t>(i);
-      s = permuted(*s, back);
-    } else if (op.code == OpCode::reshape) {
-      s = reshaped(*s, graph_.type(op.operands[0]).shape);
-    } else {
-      return {};
-    }
-    if (!s) return {};
-    v = op.operands[0];
-  }
-  base = v;
-  return s;
-}
-
 // What an output is, before its elements are seen in another shape.
 Value Fuser::given_by(const Output& output, const std::vector<int>& uses) const {
   Value v = output.value;
@@ -447,7 +431,7 @@ void Fuser::split_output(int index, Value given) {
   for (Value x : op.operands) {
     part.dims[axis].count = graph_.type(x).shape[axis];
     Value base = 0;
-    const auto access = written_back(x, part, base);
+    const auto access = written_back(graph_, x, part, base);
     const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows &&
                       !is_row_sum(f_, base);
     if (rows && part.size() > 0) {
@@ -545,7 +529,8 @@ void Fuser::find_stores() {
       split_output(static_cast<int>(i), given);
       continue;
     }
-    const auto access = written_back(base, Strided::contiguous(graph_.type(graph_.outputs()[i].value).shape), base);
+    const auto access =
+        written_back(graph_, base, Strided::contiguous(graph_.type(graph_.outputs()[i].value).shape), base);
     const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows &&
                       !is_row_sum(f_, base);
     const bool is_short = rows && has_short_runs(*access, graph_.type(base).dtype);
@@ -643,22 +628,27 @@ Fusion Fuser::run() {
 
 Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
 
-Source source_of(const Graph& graph, const Fusion& fusion, Value v) {
+std::optional<Source> find_source(const Graph& graph, const Fusion& fusion, Value v) {
   if (graph.op(v).code == OpCode::iota) {  // its storage is one ramp
     Strided ramp{0, {}};
     for (std::int64_t n : graph.type(v).shape) ramp.dims.push_back({0, n});
     ramp.dims[graph.op(v).integer("axis")].stride = 1;
-    return {v, ramp};
+    return Source{v, ramp};
   }
-  if (fusion.converted.contains(v)) return source_of(graph, fusion, graph.op(v).operands[0]);
+  if (fusion.converted.contains(v)) return find_source(graph, fusion, graph.op(v).operands[0]);
   const auto order = fusion.orders.find(v);
-  if (order != fusion.orders.end()) return {v, order->second};
-  if (fusion.is_stored[v] && !is_view(graph.op(v).code)) return {v, Strided::contiguous(graph.type(v).shape)};
+  if (order != fusion.orders.end()) return Source{v, order->second};
+  if (fusion.is_stored[v] && !is_view(graph.op(v).code)) return Source{v, Strided::contiguous(graph.type(v).shape)};
   KILN_ASSERT(is_view(graph.op(v).code));
-  const Source below = source_of(graph, fusion, graph.op(v).operands[0]);
-  const auto access = viewed(below.access, graph.op(v));
-  if (!access) internal_error(__FILE__, __LINE__, "a view that is no access function was not stored");
-  return {below.base, *access};
+  const auto below = find_source(graph, fusion, graph.op(v).operands[0]);
+  const auto access = below ? viewed(below->access, graph.op(v)) : std::nullopt;
+  return access ? std::optional(Source{below->base, *access}) : std::nullopt;
+}
+
+Source source_of(const Graph& graph, const Fusion& fusion, Value v) {
+  auto source = find_source(graph, fusion, v);
+  if (!source) internal_error(__FILE__, __LINE__, "a view that is no access function was not stored");
+  return std::move(*source);
 }
 
 }  // namespace kiln::tensor

@@ -73,6 +73,8 @@ Fusion fuse(const Graph& graph, const FuseOptions& options = {});
 
 // The source of a value that is not computed in the asking region, through views.
 Source source_of(const Graph& graph, const Fusion& fusion, Value v);
+// Nothing for a view of which the elements lie at no fixed strides: an output, whose elements do (strided.h).
+std::optional<Source> find_source(const Graph& graph, const Fusion& fusion, Value v);
 
 // The number of leading dimensions whose product is R, the fewest; nothing when there are none.
 std::optional<std::size_t> row_dims(const Shape& shape, std::int64_t rows);

@@ -70,14 +70,36 @@ struct Sums {
   Expr mean, variance;
 };
 
+// How many elements along one of the other dimensions, with all that lies behind, are a row whose sums are all made on
+// the chip: where the last dimensions, such as the channels of a group, are few elements and others lie before them.
+std::int64_t elements_beside(const Shape& shape, const Ints& last, std::int64_t along) {
+  constexpr std::int64_t kFewElements = 256, kMostElements = 8192, kLanes = 128;
+  const auto d = static_cast<std::size_t>(along);
+  const std::int64_t few = product(shape, static_cast<std::size_t>(last[0]), shape.size());
+  const std::int64_t behind = product(shape, d + 1, shape.size()), rows = product(shape, 0, d + 1);
+  if (few >= kFewElements || behind == few) return 1;
+  std::int64_t best = 1;
+  for (std::int64_t n = 1; n <= shape[d] && n * behind <= kMostElements && rows / n >= kLanes; ++n) {
+    if (shape[d] % n == 0) best = n;
+  }
+  return best;
+}
+
 // Along the last dimensions first, of which the chip has both in one pass; then of these.
 Sums nested_sums(const Expr& x, const Ints& last, const Ints& others) {
   Shape rows(x.shape().begin(), x.shape().end() - static_cast<std::ptrdiff_t>(last.size())), kept = x.shape();
-  const std::int64_t row = static_cast<std::int64_t>(rows.size());
   rows.push_back(-1);
   for (std::int64_t d : last) kept[static_cast<std::size_t>(d)] = 1;
-  const Expr wide = cast(reshape(x, rows), DType::float32), middle = mean(wide, {{row}, true});
-  const Expr inner = reshape(middle, kept), spread = reshape(mean(square(wide - middle), {{row}, true}), kept);
+  const auto along = static_cast<std::size_t>(others.back());
+  const std::int64_t beside = elements_beside(x.shape(), last, others.back());
+  Ints of_row{static_cast<std::int64_t>(rows.size()) - 1};
+  if (beside > 1) {
+    kept[along] = rows[along] /= beside;
+    rows.insert(rows.begin() + others.back() + 1, beside);
+    of_row = {others.back() + 1, of_row[0] + 1};
+  }
+  const Expr wide = cast(reshape(x, rows), DType::float32), middle = mean(wide, {of_row, true});
+  const Expr inner = reshape(middle, kept), spread = reshape(mean(square(wide - middle), {of_row, true}), kept);
   const Expr all = mean(inner, {others, true}), within = mean(spread, {others, true});
   const Expr between = mean(square(inner - all), {others, true});
   return {all, within + between};

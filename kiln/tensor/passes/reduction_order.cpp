@@ -162,6 +162,25 @@ std::optional<Value> split_reduction(const Rewriting& r) {
   return reshape(out, r.op.type.shape).value();
 }
 
+// Whether x is made, element by element, of dimensions in another order: columns that were split, which are one block
+// for the tensor engine.
+bool is_split(const Graph& graph, Value x, int depth = 6) {
+  const Op& op = graph.op(x);
+  if (op.code == OpCode::transpose) return true;
+  return is_made_by_elements(op.code) && depth > 0 &&
+         std::any_of(op.operands.begin(), op.operands.end(), [&](Value y) { return is_split(graph, y, depth - 1); });
+}
+
+// Whether there are so few elements that they are reduced as they stand before they would have been turned, which is a
+// DMA transfer for each of them.
+bool is_done_as_it_stands(const Rewriting& r) {
+  constexpr std::int64_t kFewestRows = 8;
+  const Middle m = middle_of(r);
+  if (is_split(r.to, r.operands[0])) return false;
+  if (m.behind == 1 || m.before < kFewestRows || m.reduced * m.behind > kRowElements) return false;
+  return m.elements() / static_cast<double>(std::min(m.before, kAllLanes)) * kElementNs < kStepNs;
+}
+
 // Reduced dimensions behind the others, when so many more rows can be worked on side by side.
 std::optional<Value> turned_reduction(const Rewriting& r) {
   const Expr x = r.operand(0);
@@ -269,6 +288,7 @@ std::optional<Value> reordered_reduction(const Rewriting& r) {
   if (const auto v = blockwise_reduction(r)) return v;
   if (const auto v = with_ones_behind(r)) return v;
   if (const auto v = split_reduction(r)) return v;
+  if (is_done_as_it_stands(r)) return {};
   if (const auto v = turned_reduction(r)) return v;
   return stepwise_reduction(r);
 }

@@ -17,6 +17,10 @@ std::optional<std::size_t> row_dims(const Shape& shape, std::int64_t rows) {
 
 bool reduces_rows(OpCode code) { return (code >= OpCode::sum && code <= OpCode::min) || is_search(code); }
 
+bool searches_last(const Graph& graph, const Op& op) {
+  return op.ints("axes").size() == 1 && op.ints("axes")[0] + 1 == graph.type(op.operands[0]).rank();
+}
+
 namespace {
 
 std::set<std::int64_t> prefix_products(const Shape& shape, std::size_t most) {
@@ -30,7 +34,7 @@ std::set<std::int64_t> prefix_products(const Shape& shape, std::size_t most) {
 
 std::set<std::int64_t> own_candidates(const Graph& graph, const Op& op) {
   const Shape& shape = op.type.shape;
-  if (is_search(op.code)) return {product(shape, 0, shape.size() - 1)};
+  if (is_search(op.code) && searches_last(graph, op)) return {product(shape, 0, shape.size() - 1)};
   if (reduces_rows(op.code)) {
     const Shape& x = graph.type(op.operands[0]).shape;
     return prefix_products(x,

@@ -116,6 +116,27 @@ std::optional<Strided> viewed(const Strided& s, const Op& op) {
   }
 }
 
+std::optional<Strided> written_back(const Graph& graph, Value output, Strided access, Value& base) {
+  std::optional<Strided> s = std::move(access);
+  Value v = output;
+  while (is_view(graph.op(v).code)) {
+    const Op& op = graph.op(v);
+    if (op.code == OpCode::transpose) {
+      Ints back(op.ints("perm").size());
+      for (std::size_t i = 0; i < back.size(); ++i) back[op.ints("perm")[i]] = static_cast<std::int64_t>(i);
+      s = permuted(*s, back);
+    } else if (op.code == OpCode::reshape) {
+      s = reshaped(*s, graph.type(op.operands[0]).shape);
+    } else {
+      return {};
+    }
+    if (!s) return {};
+    v = op.operands[0];
+  }
+  base = v;
+  return s;
+}
+
 void join_together(std::vector<Dims>& lists) {
   std::vector<Dims> out(lists.size());
   for (std::size_t i = 0; i < lists[0].size(); ++i) {

@@ -34,6 +34,10 @@ std::optional<Strided> reshaped(const Strided& s, const Shape& shape);
 std::optional<Strided> viewed(const Strided& s, const Op& op);
 bool is_view(OpCode code);
 
+// An output that is a transposed or reshaped value: where the elements of that value, which `base` then is, lie in it,
+// given where its own do. Nothing for other views, and where these are at no fixed strides.
+std::optional<Strided> written_back(const Graph& graph, Value output, Strided access, Value& base);
+
 // Dimensions without extents of 1, neighbours joined where every list allows it. All lists have equal counts.
 void join_together(std::vector<Dims>& lists);
 

@@ -6,6 +6,7 @@
 
 #include "kiln/tensor/lower/lines.h"
 #include "kiln/tensor/lower/turn.h"
+#include "kiln/tensor/passes/row_candidates.h"
 
 namespace kiln::tensor {
 namespace {
@@ -164,6 +165,7 @@ bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
   for (Value v : fusion.regions[region].ops) {
     const Op& op = graph.op(v);
     if (op.code == OpCode::gather_rows || is_line_op(op.code)) return false;
+    if (is_search(op.code) && !searches_last(graph, op)) return false;
     if (is_product(op.code) && !is_narrow(graph, op)) return false;
     products += is_product(op.code);
     reductions += is_reduction(op.code);

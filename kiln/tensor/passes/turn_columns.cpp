@@ -39,7 +39,19 @@ struct ColumnGroup {
   Shape whole, kept, left;  // kept: reduced ones as 1; left: without them
   Ints axes;
   std::int64_t before = 1, reduced = 1, behind = 1;
+  std::int64_t together = 1;  // of those before, whose columns follow each other on a partition
 };
+
+// Instructions of short columns have little to do: those of several matrices go together.
+std::int64_t columns_together(const ColumnGroup& c, std::int64_t bytes) {
+  constexpr std::int64_t kShortColumn = 600, kTogether = 2048, kTogetherInShort = 1024;  // elements; of 16 bits
+  const std::int64_t most = c.reduced > kShortColumn ? 0 : bytes == 4 ? kTogether : kTogetherInShort;
+  std::int64_t best = 1;
+  for (std::int64_t n = 2; n <= c.before && n * c.reduced <= most; ++n) {
+    if (c.before % n == 0) best = n;
+  }
+  return best;
+}
 
 std::optional<ColumnGroup> column_group_of(const Graph& g, const Op& op) {
   if (!is_float_reduction(g, op)) return {};
@@ -58,7 +70,9 @@ std::optional<ColumnGroup> column_group_of(const Graph& g, const Op& op) {
   }
   const bool fits = c.before >= kRowsEnough && c.reduced * c.behind <= kElementsAsTheyAre;
   if (fits || c.before * c.behind < kFewestRows || c.behind < kFewestElements || c.reduced < kFewestElements) return {};
-  return product(c.whole) >= kShortPiece ? std::optional(c) : std::nullopt;
+  if (product(c.whole) < kShortPiece) return {};
+  c.together = columns_together(c, size_bytes(g.type(op.operands[0]).dtype));
+  return c;
 }
 
 bool turns(DType t) { return is_float(t) && size_bytes(t) >= 2; }
@@ -96,8 +110,8 @@ class ColumnTurner {
       const Value made = turned(r, v, c);
       turned_[v] = made;
       const Expr e(r.to, made);
-      if (r.op.type.shape != c.whole) return reshape(e, r.op.type.shape).value();
-      return reshape(transpose(e, {0, 2, 1}), c.whole).value();
+      if (r.op.type.shape != c.whole) return reshape(transpose(e, {0, 2, 3, 1}), r.op.type.shape).value();
+      return reshape(transpose(e, {0, 2, 3, 1}), c.whole).value();
     });
   }
 
@@ -180,22 +194,25 @@ class ColumnTurner {
     return comes_back && c.reduced * (kValuesHeld + static_cast<std::int64_t>(read.size())) <= kElementsHeld;
   }
 
-  // An operand as the group sees it: (before, behind, reduced), or (before, behind, 1).
+  // An operand as the group sees it: (some before, behind, others before, reduced), or with 1 instead of these.
   Value seen(const Rewriting& r, std::size_t i, bool full, const ColumnGroup& c) {
     const Value x = r.op.operands[i];
     if (group_of_[x] >= 0 && &groups_[group_of_[x]] == &c) return turned_.at(x);
     if (const auto number = splat_of(from_, x)) return r.to.constant({from_.type(x).dtype, {}}, {*number});
-    const Shape whole_column{c.before, c.behind, 1};
-    if (!full) return reshape(broadcast_to(r.operand(i), r.op.type.shape), whole_column).value();
+    const auto one_per_column = [&](const Shape& shape) {
+      const Expr all = reshape(broadcast_to(r.operand(i), shape), {c.before / c.together, c.together, 1, c.behind});
+      return transpose(all, {0, 3, 1, 2}).value();
+    };
+    if (!full) return one_per_column(r.op.type.shape);
     const Shape& own = from_.type(x).shape;
     const std::size_t skip = c.whole.size() - own.size();
     const bool varies = std::any_of(c.axes.begin(), c.axes.end(), [&](std::int64_t a) {
       const auto d = static_cast<std::size_t>(a);
       return d >= skip && own[d - skip] != 1;
     });
-    if (!varies) return reshape(broadcast_to(r.operand(i), c.kept), whole_column).value();
-    const Expr all = reshape(broadcast_to(r.operand(i), c.whole), {c.before, c.reduced, c.behind});
-    return transpose(all, {0, 2, 1}).value();
+    if (!varies) return one_per_column(c.kept);
+    const Shape apart{c.before / c.together, c.together, c.reduced, c.behind};
+    return transpose(reshape(broadcast_to(r.operand(i), c.whole), apart), {0, 3, 1, 2}).value();
   }
 
   Value turned(const Rewriting& r, Value v, const ColumnGroup& c) {
@@ -205,7 +222,7 @@ class ColumnTurner {
     for (std::size_t i = 0; i < r.op.operands.size(); ++i) operands.push_back(seen(r, i, reduces || is_full(v, c), c));
     if (!reduces) return r.to.add(r.op.code, std::move(operands), r.op.attrs);
     Attrs attrs = r.op.attrs;
-    attrs[0] = Ints{2};
+    attrs[0] = Ints{3};
     attrs[1] = true;
     return r.to.add(r.op.code, std::move(operands), std::move(attrs));
   }
