@@ -222,6 +222,16 @@ void try_side_by_side(Search& search) {
   }
 }
 
+// Rows that are computed before many matrices meet them, such as queries with a norm, go through HBM. Regions have
+// other numbers then.
+void try_prepared_rows(Search& search) {
+  constexpr double kWorth = 0.97;
+  if (!search.best().prepares_rows) return;
+  Choice tried = search.choice();
+  tried.fuse.prepares_rows = false;
+  search.attempt(tried, "rows of many matrices computed before", kWorth, true);
+}
+
 void try_all(Search& search, const CompileOptions& options, const Graph& graph) {
   const bool products = has_products(graph);
   const bool weighs =
@@ -232,6 +242,7 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     c.change(tried.region);
     search.attempt(tried, c.what, c.worth);
   };
+  if (products) try_prepared_rows(search);
   if (products) try_kept_blocks(search);
   if (products)
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);

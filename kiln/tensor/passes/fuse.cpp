@@ -51,6 +51,7 @@ class Fuser {
   bool loads_matrices_again(const std::set<int>& merged, Value v, Value from) const;
   std::optional<Strided> access_of(Value v) const;
   bool gathers_rows(int region) const;
+  bool prepares_rows(int region, const Op& product) const;
   bool is_given_copy(Value v) const;
   bool joins_tail(Value v);
   void place(Value v);
@@ -290,6 +291,14 @@ bool Fuser::gathers_rows(int region) const {
   return most < kHalfOfPartitions && all >= 2 * most;
 }
 
+// Whether a region computes nothing but the rows of a product of many matrices, such as queries with a norm or with
+// positions: attention takes several heads together when it finds them in HBM.
+bool Fuser::prepares_rows(int region, const Op& product) const {
+  if (!is_product(product.code) || graph_.type(product.operands[1]).rank() < 3) return false;
+  const std::vector<Value>& ops = f_.regions[region].ops;
+  return std::none_of(ops.begin(), ops.end(), [&](Value v) { return is_product(graph_.op(v).code); });
+}
+
 // Whether v is a view in an order of its own that nobody but outputs wants: DMAs put it there.
 bool Fuser::is_given_copy(Value v) const {
   const Op& op = graph_.op(v);
@@ -332,6 +341,10 @@ void Fuser::place(Value v) {
     if (region < 0 || f_.regions[region].kind != Region::Kind::rows) continue;
     if (is_copy(op.code) && op.code != OpCode::concat) continue;
     if (is_product(op.code) && i == 0 && gathers_rows(region)) continue;
+    if (i == 0 && prepares_rows(region, op)) {
+      f_.prepares_rows = true;
+      if (!options_.prepares_rows) continue;
+    }
     std::set<std::int64_t> both;
     std::set_intersection(rows.begin(), rows.end(), f_.regions[region].candidates.begin(),
                           f_.regions[region].candidates.end(), std::inserter(both, both.end()));
