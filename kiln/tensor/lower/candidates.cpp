@@ -25,10 +25,13 @@ constexpr Candidate kProductCandidates[] = {
     {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }, 1, true},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
     {"attention of one head after the other", [](RegionOptions& o) { o.heads_together = 0; }, 1, true},
-    {"attention of several heads together", [](RegionOptions& o) { o.heads_together = 2; }, 1, true},
+    {"attention of one head on the partitions", [](RegionOptions& o) { o.heads_together = o.heads_together | 8; }, 1,
+     true},
+    {"attention of several heads together", [](RegionOptions& o) { o.heads_together = 2 | (o.heads_together & 8); }, 1,
+     true},
     {"attention of several heads together, with values held",
      [](RegionOptions& o) {
-       o.heads_together = 2;
+       o.heads_together = 2 | (o.heads_together & 8);
        o.holds_values = true;
      },
      1, true},
@@ -44,14 +47,20 @@ constexpr Candidate kProductCandidates[] = {
     {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }, 1, true},
     {"attention of several heads together, which are turned while they are loaded",
      [](RegionOptions& o) {
-       o.heads_together = 2;
+       o.heads_together = 2 | (o.heads_together & 8);
        o.loads_turned = true;
      },
      1, true},
     {"attention of several heads together, with values held, which are turned while they are loaded",
      [](RegionOptions& o) {
-       o.heads_together = 2;
+       o.heads_together = 2 | (o.heads_together & 8);
        o.holds_values = o.loads_turned = true;
+     },
+     1, true},
+    {"attention of one head after the other, which is turned while it is loaded",
+     [](RegionOptions& o) {
+       o.heads_together = 0;
+       o.loads_turned = true;
      },
      1, true},
     {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together = o.heads_together | 4; }, 1, true},
@@ -230,6 +239,8 @@ void try_prepared_rows(Search& search) {
   Choice tried = search.choice();
   tried.fuse.prepares_rows = false;
   search.attempt(tried, "rows of many matrices computed before", kWorth, true);
+  tried.region.heads_together = 2;
+  search.attempt(tried, "rows of many matrices computed before, several heads together", kWorth, true);
 }
 
 void try_all(Search& search, const CompileOptions& options, const Graph& graph) {

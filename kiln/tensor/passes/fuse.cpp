@@ -227,16 +227,18 @@ std::int64_t Fuser::widest_of(int region) const {
   return n;
 }
 
-// Whether a region that reduces and an op with `elements` on up to `most_rows` rows fit their partitions, and together,
-// with these rows, would no longer: the second step of a reduction in two steps would undo the first.
+// Whether a region and an op with `elements` on up to `most_rows` rows fit their partitions, and together, with these
+// rows, would no longer: the second step of a reduction in two steps would undo the first, and what is small and has
+// few rows, such as one query of each head, would make few rows of all that meets it.
 bool Fuser::outgrows_partitions(int region, const std::set<std::int64_t>& rows, std::int64_t elements,
                                 std::int64_t most_rows) const {
-  constexpr std::int64_t kMostElements = 24576;
+  constexpr std::int64_t kMostElements = 24576, kMostOfOthers = 28672;
   const Region& r = f_.regions[region];
-  if (std::none_of(r.ops.begin(), r.ops.end(), [&](Value v) { return reduces_rows(graph_.op(v).code); })) return false;
-  const std::int64_t widest = widest_of(region);
-  if (std::max(widest / *r.candidates.rbegin(), elements / most_rows) > kMostElements) return false;
-  return std::max(widest, elements) / *rows.rbegin() > kMostElements;
+  const bool reduces =
+      std::any_of(r.ops.begin(), r.ops.end(), [&](Value v) { return reduces_rows(graph_.op(v).code); });
+  const std::int64_t widest = widest_of(region), most = reduces ? kMostElements : kMostOfOthers;
+  if (std::max(widest / *r.candidates.rbegin(), elements / most_rows) > most) return false;
+  return std::max(widest, elements) / *rows.rbegin() > most;
 }
 
 // Whether an op that joins regions would have several products there whose matrices do not fit SBUF together: they
