@@ -194,6 +194,14 @@ TEST(HeadsTogether, HiddenKeys) {
   }
 }
 
+// One query of each head has few rows. What meets it is not computed with as few, which would not fit.
+TEST(HeadsTogether, OneQuery) {
+  const Graph graph = attention_of({bf16, 16, 1, 500, 64, 0, false, false, false, 8});
+  const Outcome out = compare(graph, 1, {.target = Target::trn2, .level = 1});
+  EXPECT_EQ(out.wrong, "");
+  EXPECT_LE(out.compiled.regions.size(), 8u);
+}
+
 // Queries with a norm are computed before the heads go together, where that is quicker.
 TEST(HeadsTogether, PreparedQueries) {
   for (DType t : {bf16, f32}) {
