@@ -25,10 +25,13 @@ constexpr Candidate kProductCandidates[] = {
     {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }, 1, true},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
     {"attention of one head after the other", [](RegionOptions& o) { o.heads_together = 0; }, 1, true},
-    {"attention of several heads together", [](RegionOptions& o) { o.heads_together = 2; }, 1, true},
+    {"attention of one head on the partitions", [](RegionOptions& o) { o.heads_together = o.heads_together | 8; }, 1,
+     true},
+    {"attention of several heads together", [](RegionOptions& o) { o.heads_together = 2 | (o.heads_together & 8); }, 1,
+     true},
     {"attention of several heads together, with values held",
      [](RegionOptions& o) {
-       o.heads_together = 2;
+       o.heads_together = 2 | (o.heads_together & 8);
        o.holds_values = true;
      },
      1, true},
@@ -44,14 +47,20 @@ constexpr Candidate kProductCandidates[] = {
     {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }, 1, true},
     {"attention of several heads together, which are turned while they are loaded",
      [](RegionOptions& o) {
-       o.heads_together = 2;
+       o.heads_together = 2 | (o.heads_together & 8);
        o.loads_turned = true;
      },
      1, true},
     {"attention of several heads together, with values held, which are turned while they are loaded",
      [](RegionOptions& o) {
-       o.heads_together = 2;
+       o.heads_together = 2 | (o.heads_together & 8);
        o.holds_values = o.loads_turned = true;
+     },
+     1, true},
+    {"attention of one head after the other, which is turned while it is loaded",
+     [](RegionOptions& o) {
+       o.heads_together = 0;
+       o.loads_turned = true;
      },
      1, true},
     {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together = o.heads_together | 4; }, 1, true},
@@ -222,6 +231,18 @@ void try_side_by_side(Search& search) {
   }
 }
 
+// Rows that are computed before many matrices meet them, such as queries with a norm, go through HBM. Regions have
+// other numbers then.
+void try_prepared_rows(Search& search) {
+  constexpr double kWorth = 0.97;
+  if (!search.best().prepares_rows) return;
+  Choice tried = search.choice();
+  tried.fuse.prepares_rows = false;
+  search.attempt(tried, "rows of many matrices computed before", kWorth, true);
+  tried.region.heads_together = 2;
+  search.attempt(tried, "rows of many matrices computed before, several heads together", kWorth, true);
+}
+
 void try_all(Search& search, const CompileOptions& options, const Graph& graph) {
   const bool products = has_products(graph);
   const bool weighs =
@@ -232,6 +253,7 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     c.change(tried.region);
     search.attempt(tried, c.what, c.worth);
   };
+  if (products) try_prepared_rows(search);
   if (products) try_kept_blocks(search);
   if (products)
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
