@@ -1,7 +1,7 @@
 """Random programs of floats as text: what models and science are made of, at odd shapes. Steps are smooth, and their
 results of moderate size, so that what NumPy makes of float64 tells how far off other results are: as far as NumPy is
-in their own dtype, and as they come to be when each step is off by one rounding. NumPy has few functions of bfloat16,
-which acts as its float16 does with eight times the error."""
+in their own dtype, and as they come to be when each operation is off by a rounding. NumPy has few functions of
+bfloat16, which acts as its float16 does with eight times the error."""
 
 import ml_dtypes
 import numpy as np
@@ -83,6 +83,38 @@ np.einsum('ij,kj->ik', {a}.reshape(-1, {m}), {p}.reshape(-1, {m})) / {m}
 """.strip().splitlines()
 
 
+_EXACT = (np.negative, np.absolute, np.maximum, np.minimum)
+
+
+def _shaken_arrays(random, rounding):
+    """A class of arrays on which each ufunc is off by up to a rounding, and products by one of each factor."""
+    def off(x):
+        return x * (1 + random.uniform(-rounding, rounding, np.shape(x)))
+
+    class Shaken(np.ndarray):
+        def __array_function__(self, function, types, args, kwargs):
+            if function is np.einsum:
+                args = [off(_plain(x)) if isinstance(x, np.ndarray) else x for x in args]
+            return super().__array_function__(function, types, args, kwargs)
+
+        def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
+            if out:
+                kwargs["out"] = tuple(map(_plain, out))
+            if ufunc is np.matmul:
+                inputs = map(off, map(_plain, inputs))
+            made = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+            if made.dtype.kind == "f" and ufunc not in _EXACT:
+                factor = random.uniform(-rounding, rounding, np.shape(made)) + 1
+                made = np.multiply(made, factor, **({"out": kwargs["out"]} if out else {}))
+            return made.view(Shaken) if isinstance(made, np.ndarray) else made
+
+    return Shaken
+
+
+def _plain(x):
+    return x.view(np.ndarray) if isinstance(x, np.ndarray) else x
+
+
 class Program:
     """A program for a seed: `source`, `arguments`, and what NumPy says of its results."""
 
@@ -96,7 +128,8 @@ class Program:
         self.arguments = {f"x{i}": self._argument(dims) for i in range(random.integers(1, 5))}
         self.arguments["ix"] = random.integers(-3, 3, int(random.integers(3, 9))).astype(np.int32)
         self.exact, self.rounded = self._names(np.float64), self._names(self.own)
-        self.shaken = [self._names(np.float64) for _ in range(SHAKEN)]
+        self.shaken_class = _shaken_arrays(random, self.rounding)
+        self.shaken = [{k: self._shaken(x) for k, x in self.exact.items()} for _ in range(SHAKEN)]
         goal = int(random.integers(3, 12))
         for _ in range(40):
             if self.count < goal:
@@ -112,15 +145,19 @@ class Program:
         return names["f"]
 
     def expected(self):
-        """(dtype, elements, how far from them NumPy is, how far shaken steps are) of each result."""
+        """(dtype, elements, how far from them NumPy is, how far shaken operations are) of each result."""
         for name in self.results:
             exact, rounded = self.exact[name], self.rounded[name]
-            off = [np.abs(y.astype(np.float64) - exact).max() for y in [rounded, *(s[name] for s in self.shaken)]]
+            made = [rounded, *(names[name] for names in self.shaken)]
+            off = [np.abs(_plain(y).astype(np.float64) - exact).max() for y in made]
             own = off[0] * self.rounding / float(np.finfo(self.own).eps)
             yield self.dtype if rounded.dtype == self.own else rounded.dtype, exact, own, max(off[1:])
 
     def _names(self, dtype):
         return {"np": np, **{name: x.astype(dtype) if name != "ix" else x for name, x in self.arguments.items()}}
+
+    def _shaken(self, x):
+        return x.view(self.shaken_class) if isinstance(x, np.ndarray) and x.dtype == np.float64 else x
 
     def _argument(self, dims):
         shape = [int(self.random.choice(dims)) for _ in range(self.random.integers(1, 5))]
@@ -144,7 +181,7 @@ class Program:
         self.lines.append(f"{made} = {line}")
         self.exact[made], self.rounded[made] = exact, rounded
         for names, y in zip(self.shaken, shaken):
-            names[made] = y * (1 + self.rounding * self.random.uniform(-1, 1, np.shape(y)))
+            names[made] = self._shaken(y)
         self.count += 1
 
     def _words(self, name, arrays):
