@@ -40,7 +40,11 @@ def options():
     parser.add_argument("--only", nargs="+", metavar="NAME", help="programs to measure")
     parser.add_argument("--quick", action="store_true", help="small arrays, one round, no build without checks")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a limit is missed")
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    names = [case.name for case in cases.CASES] + ["small_instructions", "threads", *python_bars.FIGURES, "instructions"]
+    if unknown := [name for name in chosen.only or () if name not in names]:
+        parser.error(f"there is no {', '.join(unknown)}; programs are {', '.join(names)}")
+    return chosen
 
 
 def build_without_checks():

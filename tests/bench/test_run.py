@@ -25,3 +25,10 @@ def test_quick_run_writes_every_figure(tmp_path):
         assert figure["value"] > 0 and figure["limit"] > 0
         assert figure["unit"] in ("ratio", "gain", "instructions/s", "s")
     assert os.listdir(tmp_path) == ["bench.json"]
+
+
+def test_a_name_that_is_none_is_refused():
+    command = [sys.executable, SOURCE / "bench" / "run.py", "--build", BUILD, "--only", "softmax", "no_such_program"]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert told.returncode == 2 and not told.stdout
+    assert "there is no no_such_program; programs are gemm_f32" in told.stderr
