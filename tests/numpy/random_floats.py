@@ -12,8 +12,10 @@ DIMS = (1, 2, 3, 5, 8, 16, 31, 64, 65, 96, 128, 130, 200, 257, 512)
 DTYPES = ("float32", "float32", "float32", "bfloat16", "float16")
 SIZE = 40_000
 SHAKEN = 2
+MOST_PRODUCTS = 4_000_000
 
-# On `a`, with an axis x and the extent w along it; b fits a, p shares its last extent, q its first.
+# On `a`, with an axis x and the extent w along it; b fits a, p shares its last extent, q its first. Behind # stands how
+# many products it takes.
 STEPS = """
 np.tanh({a})
 np.exp(-np.abs({a}))
@@ -73,12 +75,12 @@ np.expand_dims({a}, {x})
 np.tril({a}) if {k} > 1 else {a} + 0.5
 np.take({a}, ix % {w}, axis={x})
 np.einsum('...i,...i->...', {a}, {a}) / {m}
-{a} @ {a}.swapaxes(-1, -2) / {m} if {k} > 1 else np.outer({a}, {a})
-{a}.swapaxes(-1, -2) @ {a} / {w} if {k} > 1 else {a} @ {a} / {m}
-{a} @ {p}.reshape(-1, {m}).T / {m}
-{p}.reshape(-1, {m}) @ {a}.reshape(-1, {m}).T / {m}
-{q}.reshape({n}, -1).T @ {a}.reshape({n}, -1) / {n}
-np.einsum('ij,kj->ik', {a}.reshape(-1, {m}), {p}.reshape(-1, {m})) / {m}
+{a} @ {a}.swapaxes(-1, -2) / {m} if {k} > 1 else np.outer({a}, {a})  # {size} * ({a}.shape[-2] if {k} > 1 else {size})
+{a}.swapaxes(-1, -2) @ {a} / {w} if {k} > 1 else {a} @ {a} / {m}  # {size} * {m}
+{a} @ {p}.reshape(-1, {m}).T / {m}  # {size} * ({p}.size // {m})
+{p}.reshape(-1, {m}) @ {a}.reshape(-1, {m}).T / {m}  # {size} * ({p}.size // {m})
+{q}.reshape({n}, -1).T @ {a}.reshape({n}, -1) / {n}  # {size} * ({q}.size // {n})
+np.einsum('ij,kj->ik', {a}.reshape(-1, {m}), {p}.reshape(-1, {m})) / {m}  # {size} * ({p}.size // {m})
 {a}.reshape({n}, -1) + {q}.reshape({n}, -1).mean(axis=-1, keepdims=True)
 """.strip().splitlines()
 
@@ -169,7 +171,9 @@ class Program:
         arrays = [k for k, x in self.exact.items() if isinstance(x, np.ndarray) and k != "ix" and x.ndim and x.size]
         weights = np.arange(1, len(arrays) + 1)
         name = str(self.random.choice(arrays, p=weights / weights.sum()))
-        line = str(self.random.choice(STEPS)).format(**self._words(name, arrays))
+        line, _, products = str(self.random.choice(STEPS)).format(**self._words(name, arrays)).partition("  # ")
+        if products and eval(products, self.exact) > MOST_PRODUCTS:
+            return
         try:
             exact, rounded, *shaken = (eval(line, names) for names in (self.exact, self.rounded, *self.shaken))
         except (ValueError, TypeError, IndexError):
