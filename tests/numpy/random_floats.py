@@ -89,25 +89,25 @@ _EXACT = (np.negative, np.absolute, np.maximum, np.minimum)
 
 
 def _shaken_arrays(random, rounding):
-    """A class of arrays on which each ufunc is off by up to a rounding, and products by one of each factor."""
+    """A class of arrays on which each ufunc is off by a rounding of its result, or of all that it sums up."""
     def off(x):
-        return x * (1 + random.uniform(-rounding, rounding, np.shape(x)))
+        return x * np.where(random.random(np.shape(x)) < 0.5, -rounding, rounding)
 
     class Shaken(np.ndarray):
         def __array_function__(self, function, types, args, kwargs):
-            if function is np.einsum:
-                args = [off(_plain(x)) if isinstance(x, np.ndarray) else x for x in args]
-            return super().__array_function__(function, types, args, kwargs)
+            if function is not np.einsum:
+                return super().__array_function__(function, types, args, kwargs)
+            form, *factors = map(_plain, args)
+            return np.einsum(form, *factors) + off(np.einsum(form, *map(np.abs, factors)))
 
         def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
-            if out:
-                kwargs["out"] = tuple(map(_plain, out))
-            if ufunc is np.matmul:
-                inputs = map(off, map(_plain, inputs))
-            made = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+            inputs, run = [*map(_plain, inputs)], getattr(ufunc, method)
+            made, sums_up = run(*inputs, **kwargs), ufunc is np.matmul or (ufunc is np.add and method != "__call__")
             if made.dtype.kind == "f" and ufunc not in _EXACT:
-                factor = random.uniform(-rounding, rounding, np.shape(made)) + 1
-                made = np.multiply(made, factor, **({"out": kwargs["out"]} if out else {}))
+                made = made + off(run(*map(np.abs, inputs), **kwargs) if sums_up else made)
+            if out:
+                np.copyto(_plain(out[0]), made)
+                return out[0]
             return made.view(Shaken) if isinstance(made, np.ndarray) else made
 
     return Shaken
