@@ -4,7 +4,7 @@
 #include <numeric>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/fft/host/row_sums.cpp"
+#define HWY_TARGET_INCLUDE "kernels/fft/host/row_sums.cpp"  // NOLINT: the name is Highway's
 #include <hwy/foreach_target.h>
 // highway.h must follow foreach_target.h.
 #include <hwy/highway.h>
