@@ -14,7 +14,7 @@
 //   input  out       [heads, queries, head]  float32: not rounded, since where one weight of a row is nearly 1 its
 //                                            gradient is a small difference, which rounding would drown
 //   input  dout      [heads, queries, head]  dtype
-//   input  dout_of_scores [heads, queries, head] dtype, with `single_keys`: dout with zeros, and so has out, for queries
+//   input  dout_of_scores [heads, queries, head] dtype, with `single_keys`: dout with zeros, as out has, for queries
 //                                            that meet one key alone, whose weight is 1 whatever its score is
 //   output dq, dk, dv                        as q, k, v
 //

@@ -19,8 +19,10 @@ class ByteMap {
   bool is_uniform(std::uint8_t value) const { return uniform_ && value_ == value; }
 
   void fill(std::int64_t begin, std::int64_t end, std::uint8_t value);
-  // Whether ranges are filled one by one as quickly as together.
-  bool is_in_pages() const { return !pages_.empty(); }
+  // Prepares for many ranges that lie anywhere, which are filled one by one then.
+  void expect_ranges() {
+    if (pages_.empty() && !is_uniform(0)) spread();
+  }
   // `count` ranges of `bytes` bytes, whose beginnings lie `step` bytes apart.
   void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value);
   bool all(std::int64_t begin, std::int64_t end, std::uint8_t value) const;

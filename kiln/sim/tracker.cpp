@@ -19,7 +19,9 @@ namespace {
 void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;
   const isa::Tile& t = o.tile;
-  if (map.is_in_pages() && t.row_offset && t.row_is_contiguous()) {
+  constexpr std::int64_t kMany = 32;
+  if (t.rows >= kMany && t.row_offset && t.row_is_contiguous()) {
+    map.expect_ranges();
     const std::int64_t begin = t.data - o.storage->data, bytes = t.free_size * t.element_bytes();
     for (std::int64_t row = 0; row < t.rows; ++row) {
       const std::int64_t first = begin + t.row_offset[row];

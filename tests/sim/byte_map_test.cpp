@@ -22,6 +22,8 @@ class Pair {
     if (begin < end) std::fill(bytes_.begin() + begin, bytes_.begin() + end, value);
   }
 
+  void expect_ranges() { map_.expect_ranges(); }
+
   void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value) {
     map_.fill_spaced(begin, bytes, step, count, value);
     for (std::int64_t i = 0; i < count; ++i) std::fill_n(bytes_.begin() + begin + i * step, bytes, value);
@@ -92,6 +94,7 @@ TEST(ByteMap, RandomFillsAndReads) {
     };
     for (int step = 0; step < 300; ++step) {
       const std::uint8_t values[] = {0, 0, 1, 2, 255};
+      if (random.below(40) == 0) pair.expect_ranges();
       pair.fill(position(), position(), values[random.below(5)]);  // also empty and reversed ranges
       ASSERT_NO_FATAL_FAILURE(pair.expect_range(position(), position())) << "size " << size;
       if (step % 50 != 49) continue;
