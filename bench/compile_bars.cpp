@@ -9,11 +9,11 @@
 #include "bench/compile_patterns.h"
 #include "kiln/analysis/engine_counts.h"
 #include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/as_timed.h"
 #include "kiln/tensor/lower/lower.h"
 #include "kiln/tensor/lower/model.h"
 #include "kiln/tensor/lower/report.h"
 #include "kiln/tensor/lower/tuner.h"
-#include "kiln/timing/timed_run.h"
 
 namespace {
 
@@ -58,15 +58,15 @@ void show(const bench::Pattern& pattern, tensor::CompileOptions options, bool re
   try {
     const tensor::Compiled c = tensor::compile(graph, options);
     const double ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    const timing::TimedRun run = timing::time_program(c.launch());
-    const auto executed = static_cast<double>(run.timeline.instructions);
+    const timing::Timeline run = tensor::timeline_of(tensor::AsTimed(c.launch()));
+    const auto executed = static_cast<double>(run.instructions);
     Least l = least(graph, arch(options.target));
     if (pattern.bytes > 0) {
       l.dma_ns *= pattern.bytes / l.bytes;
       l.bytes = pattern.bytes;
     }
-    const double us = timing::to_ns(run.timeline.total) / 1000;
-    const double moved = run.timeline.hbm_bytes_read + run.timeline.hbm_bytes_written;
+    const double us = timing::to_ns(run.total) / 1000;
+    const double moved = run.hbm_bytes_read + run.hbm_bytes_written;
     fmt::print("{:38} {:6} {:6} {:8.0f} {:8.0f} {:9.1f} {:9.1f} {:6.2f} {:6.2f} {:8.1f}\n", pattern.name, pattern.peer,
                c.program.instructions.size(), executed, c.by_tile_limits, us, l.ns() / 1000, us * 1000 / l.ns(),
                moved / l.bytes, ms);
@@ -98,18 +98,16 @@ void show_model(const tensor::CompileOptions& options, bool report) {
   if (report) fmt::print("{}", tensor::report_text(model));
 }
 
-double time_ns(const tensor::Compiled& c) { return timing::to_ns(timing::time_program(c.launch()).timeline.total); }
-
 // Level 2, and what a search of so many seconds finds; the ratio.
 double search(const bench::Pattern& pattern, tensor::CompileOptions options, double seconds) {
   options.donated = pattern.donated;
   const tensor::Graph graph = pattern.make();
-  const double before = time_ns(tensor::compile(graph, options));
+  const double before = tensor::time_as_seen_ns(tensor::compile(graph, options).launch());
   std::size_t tried = 0;
   const tensor::Compiled c = tensor::tuned(
       graph, options,
       {.seconds = seconds, .progress = [&](const tensor::Tuner& tuner, double) { tried = tuner.tried(); }});
-  const double after = time_ns(c);
+  const double after = tensor::time_as_seen_ns(c.launch());
   fmt::print("{:38} {:8} {:9.1f} {:9.1f} {:6.3f}  {}\n", pattern.name, tried, before / 1000, after / 1000,
              after / before, c.alternatives.empty() ? "" : c.alternatives[0].what);
   std::fflush(stdout);

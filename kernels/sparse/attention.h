@@ -14,6 +14,8 @@
 //   input  out       [heads, queries, head]  float32: not rounded, since where one weight of a row is nearly 1 its
 //                                            gradient is a small difference, which rounding would drown
 //   input  dout      [heads, queries, head]  dtype
+//   input  dout_of_scores [heads, queries, head] dtype, with `single_keys`: dout with zeros, and so has out, for queries
+//                                            that meet one key alone, whose weight is 1 whatever its score is
 //   output dq, dk, dv                        as q, k, v
 //
 // Sums and the softmax are float32. The backward pass keeps the sums of dq of a head in SBUF (query_sums.h).
@@ -34,6 +36,7 @@ struct AttentionConfig {
   double scale = 1;
   DType dtype = DType::float32;  // float32 or bfloat16
   bool statistics = false;       // of the forward pass, for the backward pass
+  bool single_keys = false;      // of the backward pass: some queries meet one key alone
   bool stores_unrounded() const { return statistics && dtype != DType::float32; }
 };
 

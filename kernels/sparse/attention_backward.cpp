@@ -37,6 +37,7 @@ class Backward {
     q_ = in("q", p_.rows), keys_ = in("k", p_.columns), values_ = in("v", p_.columns);
     out_ = k.input("out", {c.heads, p_.rows, c.head}, f32);
     dout_ = in("dout", p_.rows);
+    dout_of_scores_ = c.single_keys ? in("dout_of_scores", p_.rows) : dout_;
     minus_lse_ = k.input("minus_lse", {c.heads, p_.rows}, f32);
     dq_ = k.output("dq", {c.heads, p_.rows, c.head}, c.dtype);
     dk_ = k.output("dk", {c.heads, p_.columns, c.head}, c.dtype);
@@ -54,7 +55,7 @@ class Backward {
                 .q = {k_, q_.select(0, h), stays},
                 .dout = {k_, dout_.select(0, h), stays},
                 .keys = {k_, keys_.select(0, h), false},
-                .queries_t = turned_rows(q_.select(0, h), dout_.select(0, h), stays),
+                .queries_t = turned_rows(q_.select(0, h), dout_of_scores_.select(0, h), stays),
                 .keys_t = turned_rows(keys_.select(0, h), values_.select(0, h), false),
                 .minus_lse = k_.sbuf({kTile, p_.tile_rows()}, f32),
                 .d = k_.sbuf({kTile, p_.tile_rows()}, f32),
@@ -157,10 +158,30 @@ class Backward {
                           .engine = Engine::gpsimd});
         head.has_d[some.start + i] = true;
       }
-      k_.tensor_reduce(
-          {.dst = head.d(ds(0, m), ds(some.start, some.size)), .op = AluOp::add, .data = product, .axis = {2}});
+      add_up(head.d(ds(0, m), ds(some.start, some.size)), product);
     }
     return head.d(ds(0, m), ds(row, 1));
+  }
+
+  // Sums of the rows of x [m, tiles, head]: of pieces first, in the order in which the tensor engine adds up dout v. Of
+  // a row with nearly all of its weight on one key both are nearly the same sum, and what rounding makes of it cancels.
+  void add_up(const View& to, const View& x) const {
+    if (c_.head <= kTile) {
+      k_.tensor_reduce({.dst = to, .op = AluOp::add, .data = x, .axis = {2}});
+      return;
+    }
+    const std::int64_t whole = c_.head / kTile, rest = c_.head % kTile;
+    const View sums = k_.sbuf({x.dim(0), x.dim(1), whole + (rest > 0)}, f32);
+    k_.tensor_reduce({.dst = sums(all, all, ds(0, whole)),
+                      .op = AluOp::add,
+                      .data = x(all, all, ds(0, whole * kTile)).reshape_dim(2, {whole, kTile}),
+                      .axis = {3}});
+    if (rest > 0)
+      k_.tensor_reduce({.dst = sums(all, all, ds(whole, 1)),
+                        .op = AluOp::add,
+                        .data = x(all, all, ds(whole * kTile, rest)),
+                        .axis = {2}});
+    k_.tensor_reduce({.dst = to, .op = AluOp::add, .data = sums, .axis = {2}});
   }
 
   // Of a group of keys, by tile of queries: (tile in the group, tile of the pattern).
@@ -392,7 +413,7 @@ class Backward {
   Masks masks_;
   TilePattern turned_;                 // keys x queries
   std::vector<std::int64_t> tile_of_;  // of each of its tiles: which one of the pattern it is
-  View q_, keys_, values_, out_, dout_, minus_lse_, dq_, dk_, dv_;
+  View q_, keys_, values_, out_, dout_, dout_of_scores_, minus_lse_, dq_, dk_, dv_;
   std::size_t turns_ = 0;
 };
 

@@ -41,7 +41,7 @@ void check_layers(const isa::Program& program, const Arch& arch, const CheckOpti
   }
   check_hbm(program, arch, found);
   check_io(program, arch, liveness, found);
-  if (has_error(found)) return;  // what it computes is worth a word once it is legal
+  if (has_error(found) || !options.warnings) return;  // what it computes is worth a word once it is legal
   check_sums(program, found);
   check_unused(program, liveness, found);
   if (options.unwritten) check_unwritten(program, found);

@@ -17,6 +17,7 @@ struct Report {
 
 struct CheckOptions {
   bool strict_order = false;  // what fits only when instructions are reordered is an error
+  bool warnings = true;       // false: what is legal is not looked at further
   bool unwritten = false;     // tiles that are read before they are written: a run finds them by their bytes
 };
 Report check_program(const isa::Program& program, const Arch& arch, const CheckOptions& options = {});

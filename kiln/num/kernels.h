@@ -13,11 +13,13 @@
 
 namespace kiln {
 
-// A factor of a product: rows of float32 or bfloat16 elements, `stride` elements apart.
+// A factor of a product: rows of float32 or bfloat16 elements, `stride` elements apart. `paired`: of float32, every
+// second element of a row, as the parts of complex numbers lie; those between are not read.
 struct Factor {
   DType dtype;
   const void* data;
   std::ptrdiff_t stride;
+  bool paired = false;
 };
 inline bool is_factor_dtype(DType t) { return t == DType::float32 || t == DType::bfloat16; }
 
@@ -104,6 +106,11 @@ struct Kernels {
   // dst[c][r] = src[r][c] for rows x cols elements of size_bytes 1, 2 or 4; row strides in elements.
   void (*transpose)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
                     std::size_t rows, std::size_t cols);
+
+  // The same of numbers of float32 (4 bytes) or bfloat16 (2) as the sum of each and 0, that is without -0. Returns the
+  // `largest` of what it wrote; the payload of NaNs is open.
+  std::uint32_t (*transpose_numbers)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst,
+                                     std::ptrdiff_t dst_stride, std::size_t rows, std::size_t cols);
 
   // The largest of n elements of size_bytes 1, 2 or 4 that lie `stride` elements apart, taken as bits without their
   // highest one, the sign: of floating-point numbers the largest magnitude, and of those infinity and then NaN.

@@ -16,7 +16,7 @@ namespace {
 
 class Unroller {
  public:
-  explicit Unroller(const Program& program) : from_(program) {
+  Unroller(const Program& program, std::vector<InstructionId>* origins) : from_(program), origins_(origins) {
     to_.name = program.name;
     to_.target = program.target;
     to_.nki = program.nki;
@@ -123,6 +123,7 @@ class Unroller {
     inst.dep_count = static_cast<std::uint32_t>(to_.deps.size()) - inst.first_dep;
     const auto made = static_cast<InstructionId>(to_.instructions.size());
     to_.instructions.push_back(inst);
+    if (origins_) origins_->push_back(id);
     return instructions_[id] = made;
   }
 
@@ -186,6 +187,7 @@ class Unroller {
   }
 
   const Program& from_;
+  std::vector<InstructionId>* origins_;  // null: nobody asks
   Program to_;
   std::vector<TensorId> tensors_;            // by old id: the new one, of this pass
   std::vector<RegisterId> registers_;        // likewise
@@ -219,7 +221,7 @@ void name_tensors(Program& p) {
 
 }  // namespace
 
-Program unroll(const Program& program) { return Unroller(program).run(); }
+Program unroll(const Program& program, std::vector<InstructionId>* origins) { return Unroller(program, origins).run(); }
 
 Program normal_form(const Program& program) {
   Program p = unroll(allocate_registers(program));

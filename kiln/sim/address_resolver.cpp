@@ -214,27 +214,46 @@ void AddressResolver::check_start(const Tile& tile, int param, const Access& a, 
        .notes = {{fmt::format("`{}` was declared here", t.name), at_.program.locs[t.loc]}}});
 }
 
+namespace {
+
+// Whether rows that begin at values * scale lie in a tensor of `total` elements, all of them.
+bool are_inside(const std::vector<std::int64_t>& values, std::int64_t scale, const Range& row, std::int64_t total) {
+  if (values.empty() || scale < 0) return false;
+  std::int64_t least = values[0], most = values[0];
+  for (const std::int64_t v : values) least = std::min(least, v), most = std::max(most, v);
+  return least >= 0 && distance(least, scale) + row.min >= 0 && distance(most, scale) + row.max < total;
+}
+
+}  // namespace
+
 // Row w starts at index[w] * scale. A negative index counts as a huge one, hence out of bounds.
 void AddressResolver::resolve_vector(Tile& tile, const Access& a, const Access& index, const Run& run,
                                      Keep& keep) const {
   const Tensor& t = at_.program.tensors[a.tensor];
   const std::int64_t scale = at_.program.dynamics[a.dynamic].scale;
   const std::int64_t total = t.size() * size_bytes(t.dtype) / size_bytes(a.dtype);
-  const std::vector<std::int64_t> values = read_indices(index, run, index.rows(), tile.rows, keep);
+  std::vector<std::int64_t> values = read_indices(index, run, index.rows(), tile.rows, keep);
   Range row{at_.loops.evaluate(a.offset), at_.loops.evaluate(a.offset)};
   for (int d = 1; d < a.rank; ++d) {
     const std::int64_t reach = a.dims[d].stride * (a.dims[d].count - 1);
     (reach < 0 ? row.min : row.max) += reach;
   }
+  const std::int64_t rows = index.rows(), columns = index.row_size(), size = tile.element_bytes();
+  if (columns == 1 && tile.rows == rows && are_inside(values, scale, row, total)) {  // as nearly all are
+    for (std::int64_t& v : values) v *= scale * size;
+    auto offsets = std::make_shared<std::vector<std::int64_t>>(std::move(values));
+    tile.row_offset = offsets->data();
+    keep.push_back(std::move(offsets));
+    return;
+  }
   auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows);
-  const std::int64_t rows = index.rows(), columns = index.row_size();
   for (std::int64_t w = 0; w < tile.rows; ++w) {
     const std::int64_t v = values.at(w < rows ? w * columns : w % rows * columns + w / rows);
     const std::int64_t moved = distance(v, scale);
     const bool inside = v >= 0 && moved + row.min >= 0 && moved + row.max < total;
     if (!inside && !skips_out_of_bounds(run))
       out_of_bounds(run, a, fmt::format("index {} in row {} leads outside", v, w));
-    (*offsets)[w] = inside ? moved * tile.element_bytes() : kSkipRow;
+    (*offsets)[w] = inside ? moved * size : kSkipRow;
   }
   tile.row_offset = offsets->data();
   keep.push_back(std::move(offsets));

@@ -116,7 +116,26 @@ std::int64_t ByteMap::nonzero_bytes(const Page& page, std::int64_t size) {
 }
 
 void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
-  if (begin < end) fill_patch({begin, end - begin, end - begin, 1}, value);
+  if (begin < end && !fill_lines(begin, end, value)) fill_patch({begin, end - begin, end - begin, 1}, value);
+}
+
+// Some lines of a page that has others: what rows anywhere in a tensor mostly are. False for the rest.
+bool ByteMap::fill_lines(std::int64_t begin, std::int64_t end, std::uint8_t value) {
+  constexpr std::int64_t kInLine = (std::int64_t{1} << kLine) - 1;
+  if (pages_.empty() || ((begin | end) & kInLine) != 0 || begin / kPage != (end - 1) / kPage) return false;
+  Page& page = pages_[begin / kPage];
+  if (!page.units || page.shift != kLine) return false;
+  std::uint8_t* b = page.units.get() + (begin % kPage >> kLine);
+  const std::int64_t count = (end - begin) >> kLine;
+  for (std::int64_t i = 0; i < count; ++i) {
+    page.nonzero += (value != 0) - (b[i] != 0);
+    b[i] = value;
+  }
+  if (page.nonzero > 0) return true;
+  page.units.reset();
+  page.value = 0;
+  if (++clean_pages_ == pages_.size()) reset(size_, 0);
+  return true;
 }
 
 void ByteMap::fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
@@ -254,7 +273,10 @@ void ByteMap::copy(std::int64_t begin, std::int64_t end, std::uint8_t* out) cons
     } else if (page.shift == 0) {
       std::memcpy(to, page.units.get() + (at - base), stop - at);
     } else {
-      for (std::int64_t i = at - base; i < stop - base; ++i) *to++ = page.units[i >> page.shift];
+      for (std::int64_t i = at - base, end; i < stop - base; to += end - i, i = end) {
+        end = std::min(((i >> page.shift) + 1) << page.shift, stop - base);
+        std::memset(to, page.units[i >> page.shift], end - i);
+      }
     }
     at = stop;
   }
@@ -266,8 +288,16 @@ std::uint8_t ByteMap::first_nonzero(std::int64_t begin, std::int64_t end) const 
     const std::int64_t in_patches = covered(begin, end);
     if (in_patches == 0 || in_patches == end - begin) return in_patches ? patch_value_ : value_;
   }
-  for (std::int64_t i = begin; i < end; ++i) {
+  constexpr std::int64_t kFew = 8, kPiece = 256;
+  for (std::int64_t i = begin; i < end && end - begin <= kFew; ++i) {
     if (const std::uint8_t v = at(i)) return v;
+  }
+  std::uint8_t piece[kPiece];
+  for (std::int64_t i = begin; i < end && end - begin > kFew; i += kPiece) {
+    const std::int64_t count = std::min(kPiece, end - i);
+    copy(i, i + count, piece);
+    const std::uint8_t* const found = std::find_if(piece, piece + count, [](std::uint8_t b) { return b != 0; });
+    if (found != piece + count) return *found;
   }
   return 0;
 }

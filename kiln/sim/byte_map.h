@@ -19,6 +19,8 @@ class ByteMap {
   bool is_uniform(std::uint8_t value) const { return uniform_ && value_ == value; }
 
   void fill(std::int64_t begin, std::int64_t end, std::uint8_t value);
+  // Whether ranges are filled one by one as quickly as together.
+  bool is_in_pages() const { return !pages_.empty(); }
   // `count` ranges of `bytes` bytes, whose beginnings lie `step` bytes apart.
   void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value);
   bool all(std::int64_t begin, std::int64_t end, std::uint8_t value) const;
@@ -58,6 +60,7 @@ class ByteMap {
   std::int64_t covered(std::int64_t begin, std::int64_t end) const;  // by patches
   std::int64_t find_nonzero_in_patches() const;
   void fill_patch(const Patch& patch, std::uint8_t value);
+  bool fill_lines(std::int64_t begin, std::int64_t end, std::uint8_t value);
   void fill_pages(std::int64_t begin, std::int64_t end, std::uint8_t value);
   void fill_pages_spaced(const Patch& patch, std::uint8_t value);
   void spread();  // from patches to pages

@@ -4,7 +4,7 @@
 
 namespace kiln::sim {
 namespace {
-constexpr std::int64_t kOpenTasks = 256;         // how far issuing may run ahead of values
+constexpr std::int64_t kOpenTasks = 16;          // of each thread, by which issuing runs ahead: caches hold their tiles
 constexpr std::int64_t kInlineWork = 16 * 1024;  // below this a task costs more than it wins
 
 std::int64_t work_of(const isa::Run& run, const Operands& operands) {
@@ -55,7 +55,7 @@ void Dispatch::issue(isa::Run& run, unsigned state, const Operands& operands, co
   }
   add_uses(task, state, operands);
   queue_.submit(task);
-  queue_.wait_until(kOpenTasks);
+  queue_.wait_until(kOpenTasks * queue_.threads());
 }
 
 }  // namespace kiln::sim

@@ -103,11 +103,11 @@ void TaskQueue::finish(const TaskRef& task) {
   progress_.notify_one();
 }
 
-// Most gaps between tasks are shorter than it takes to wake a thread up, so it looks around for a while
+// Most gaps between tasks are shorter than it takes to wake a thread up, so it looks around for about as long
 // first.
 template <class Condition>
 void TaskQueue::sleep(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Condition until) {
-  constexpr int kLooks = 400, kPauses = 64;
+  constexpr int kLooks = 40, kPauses = 64;
   for (int look = 0; look < kLooks && !until(); ++look) {
     lock.unlock();
     for (int i = 0; i < kPauses; ++i) hwy::Pause();

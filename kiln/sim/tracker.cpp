@@ -18,6 +18,15 @@ namespace {
 
 void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;
+  const isa::Tile& t = o.tile;
+  if (map.is_in_pages() && t.row_offset && t.row_is_contiguous()) {
+    const std::int64_t begin = t.data - o.storage->data, bytes = t.free_size * t.element_bytes();
+    for (std::int64_t row = 0; row < t.rows; ++row) {
+      const std::int64_t first = begin + t.row_offset[row];
+      if (t.row_offset[row] != isa::kSkipRow) map.fill(first, first + bytes, value);
+    }
+    return;
+  }
   for_patches(o, [&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
     map.fill_spaced(begin, bytes, step, count, value);
   });
@@ -96,12 +105,56 @@ namespace {
 
 // Calls fn(element, first byte of it that was never written) for the elements of a run that have one.
 template <class Fn>
-void for_unwritten(const ByteMap& map, std::int64_t byte, std::int64_t step, std::int64_t size, std::int64_t n,
-                   Fn&& fn) {
+void for_unwritten(const std::uint8_t* bytes, std::int64_t step, std::int64_t size, std::int64_t n, Fn&& fn) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint8_t* const element = bytes + i * step;
+    const std::uint8_t* const found = std::find_if(element, element + size, [](std::uint8_t b) { return b != 0; });
+    if (found != element + size) fn(i, *found);
+  }
+}
+
+// Elements without gaps, of a few bytes, each of which was written as a whole or has the same shadow in all of its
+// bytes, as they mostly are: sets those of `out` that were not to what `told` gives for it. False for others.
+template <class Word, class Fn>
+bool set_unwritten(const std::uint8_t* bytes, std::int64_t n, Shadow* out, Fn&& told) {
+  constexpr Word kOnes = static_cast<Word>(Word(~Word{0}) / 0xff);
+  const auto word_at = [&](std::int64_t i) {
+    Word word;
+    std::memcpy(&word, bytes + i * sizeof(Word), sizeof word);
+    return word;
+  };
+  if (std::memcmp(bytes, bytes + 1, n * sizeof(Word) - 1) == 0) {
+    if (bytes[0]) std::memset(out, told(bytes[0]), n);
+    return true;
+  }
+  std::int64_t first = 0;
+  while (word_at(first) == 0) ++first;
+  const Word unwritten = word_at(first);
+  const auto found = static_cast<Shadow>(unwritten);
+  if (unwritten != static_cast<Word>(kOnes * found)) return false;
+  Word others = 0;
+  for (std::int64_t i = first; i < n; ++i) {
+    const Word word = word_at(i);
+    others |= word == 0 ? Word{0} : static_cast<Word>(word ^ unwritten);
+  }
+  if (others) return false;
+  const Shadow shadow = told(found);
+  for (std::int64_t i = first; i < n; ++i) out[i] = word_at(i) ? shadow : Shadow{0};
+  return true;
+}
+
+// Equally spaced elements.
+struct ElementRun {
+  std::int64_t byte, step, size, count;
+};
+
+template <class Fn>
+void read_run(const ByteMap& map, const ElementRun& run, Shadow* out, Fn&& told) {
   constexpr std::int64_t kPiece = 2048;
+  const auto& [byte, step, size, n] = run;
   if (step <= 0 || step > 8 * size) {  // too far apart to be looked at together
     for (std::int64_t i = 0; i < n; ++i) {
-      if (const Shadow s = map.first_nonzero(byte + i * step, byte + i * step + size)) fn(i, s);
+      if (const Shadow s = map.first_nonzero(byte + i * step, byte + i * step + size)) out[i] = told(s);
     }
     return;
   }
@@ -110,11 +163,11 @@ void for_unwritten(const ByteMap& map, std::int64_t byte, std::int64_t step, std
   for (std::int64_t done = 0; done < n; done += at_once) {
     const std::int64_t count = std::min(at_once, n - done), begin = byte + done * step;
     map.copy(begin, begin + (count - 1) * step + size, bytes);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint8_t* const element = bytes + i * step;
-      const std::uint8_t* const found = std::find_if(element, element + size, [](std::uint8_t b) { return b != 0; });
-      if (found != element + size) fn(done + i, *found);
-    }
+    Shadow* const to = out + done;
+    const bool is_set = step == size && (size == 4   ? set_unwritten<std::uint32_t>(bytes, count, to, told)
+                                         : size == 2 ? set_unwritten<std::uint16_t>(bytes, count, to, told)
+                                                     : set_unwritten<std::uint8_t>(bytes, count, to, told));
+    if (!is_set) for_unwritten(bytes, step, size, count, [&](std::int64_t i, Shadow s) { to[i] = told(s); });
   }
 }
 
@@ -130,16 +183,16 @@ std::vector<Shadow> Tracker::read(int param) {
     if (o.storage->shadow.is_uniform(0)) continue;
     const std::int64_t size = o.tile.element_bytes();
     Shadow last = 0, told = 0;  // neighbours mostly agree
+    const auto told_of = [&](Shadow found) {
+      saw_unwritten = true;
+      if (found == last) return told;
+      last = found;
+      told = origins_.read_through(found, program(), o.access->tensor);
+      if (!copies && origins_.is_padding(told)) told = origins_.find(told)->plain;
+      return told;
+    };
     for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t first, std::int64_t n) {
-      for_unwritten(o.storage->shadow, byte, step, size, n, [&](std::int64_t element, Shadow found) {
-        if (found != last) {
-          last = found;
-          told = origins_.read_through(found, program(), o.access->tensor);
-          if (!copies && origins_.is_padding(told)) told = origins_.find(told)->plain;
-        }
-        out[base + first + element] = told;
-        saw_unwritten = true;
-      });
+      read_run(o.storage->shadow, {byte, step, size, n}, &out[base + first], told_of);
     });
   }
   return out;
@@ -154,12 +207,29 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
   }
 }
 
+namespace {
+
+// How many of the first elements are the same.
+std::int64_t count_same(const std::uint8_t* x, std::int64_t n) {
+  constexpr std::int64_t kPiece = 256, kWord = sizeof(std::uint64_t);
+  std::int64_t same = 1;
+  while (n - same >= kPiece && std::memcmp(x + same - 1, x + same, kPiece) == 0) same += kPiece;
+  for (std::uint64_t word, first = x[0] * (~std::uint64_t{0} / 0xff); n - same >= kWord; same += kWord) {
+    std::memcpy(&word, x + same, kWord);
+    if (word != first) break;
+  }
+  while (same < n && x[same] == x[0]) ++same;
+  return same;
+}
+
+}  // namespace
+
 void Tracker::write_tile(Operand& o, const Shadow* shadow) {
   const isa::Tensor& t = program().tensors[o.access->tensor];
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0, end; i < n; i = end) {  // neighbours mostly agree
-      for (end = i + 1; end < n && shadow[first + end] == shadow[first + i];) ++end;
+      end = i + count_same(shadow + first + i, n - i);
       const bool arrives = shadow[first + i] && t.role != isa::Role::internal;
       if (arrives && !o.storage->shadow.all(byte + i * size, byte + end * size, shadow[first + i]))  // else onto itself
         origins_.arrive(o.storage, shadow[first + i], {&program(), &inst(), loops ? loops->pass() : isa::Pass{}});
@@ -181,19 +251,6 @@ std::uint8_t Tracker::written_state() const {
   if (facts().sum_mode) return kMatmul;
   return facts().zeroes && facts().zeroes(*this) ? kZeroed : kOther;
 }
-
-namespace {
-
-// How many of the first elements are the same.
-std::int64_t count_same(const std::uint8_t* x, std::int64_t n) {
-  constexpr std::int64_t kPiece = 256;
-  std::int64_t same = 1;
-  while (n - same >= kPiece && std::memcmp(x + same - 1, x + same, kPiece) == 0) same += kPiece;
-  while (same < n && x[same] == x[0]) ++same;
-  return same;
-}
-
-}  // namespace
 
 void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const std::vector<std::uint8_t>& where) {
   Operand& o = operand(param);

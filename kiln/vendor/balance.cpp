@@ -17,6 +17,7 @@ class Balancer {
  public:
   Balancer(Program& program, const Arch& arch) : p_(program), arch_(arch) {}
   std::int64_t run();
+  bool might_move(InstructionId id);
 
  private:
   bool is_open(const Instruction& inst) const;
@@ -128,6 +129,12 @@ void Balancer::place(InstructionId id) {
   busy_[engine == Engine::scalar] += time_on(id, engine);
 }
 
+bool Balancer::might_move(InstructionId id) {
+  const InstView inst(p_, p_.instructions[id]);
+  if (inst.facts().function && inst.facts().function(inst)) return true;
+  return is_open(inst.inst()) && resolve_engine(inst, arch_) == Engine::vector && (is_fill(id) || fits_scalar(id));
+}
+
 std::int64_t Balancer::run() {
   for (const Node& node : p_.body) {
     if (node.kind == Node::Kind::loop) return moved_;
@@ -139,5 +146,13 @@ std::int64_t Balancer::run() {
 }  // namespace
 
 std::int64_t balance(Program& program, const Arch& arch, const CompilerSpec&) { return Balancer(program, arch).run(); }
+
+bool leaves_engines_open(Program& program, const Arch& arch) {
+  Balancer balancer(program, arch);
+  for (InstructionId id = 0; id < program.instructions.size(); ++id) {
+    if (balancer.might_move(id)) return true;
+  }
+  return false;
+}
 
 }  // namespace kiln::vendor

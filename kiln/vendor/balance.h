@@ -10,4 +10,7 @@ namespace kiln::vendor {
 // instructions changed their engine.
 std::int64_t balance(isa::Program& program, const Arch& arch, const CompilerSpec& compiler = {});
 
+// Whether it might move one of the program's instructions.
+bool leaves_engines_open(isa::Program& program, const Arch& arch);
+
 }  // namespace kiln::vendor

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "kiln/rewrite/unroll.h"
 #include "kiln/timing/rules.h"
 #include "kiln/vendor/disable_dge.h"
 #include "kiln/vendor/passes.h"
 #include "kiln/vendor/spill.h"
+#include "kiln/vendor/written_out.h"
 #include "kiln/views/what_if_compiler.h"
 #include "kiln/views/what_if_engine.h"
 
@@ -48,26 +48,12 @@ std::string spilled_text(const vendor::Spilled& done) {
                      done.bytes, done.from_psum);
 }
 
-// Statements of a block whose static loops are written out, the passes of empty loops too; a loop on a register: too
-// many.
-double written_out(const isa::Program& program, const isa::Block& block) {
-  double count = 0;
-  for (const isa::Node& node : block) {
-    count += 1;
-    if (node.kind != isa::Node::Kind::loop) continue;
-    const isa::Loop& loop = program.loops[node.index];
-    if (loop.kind != isa::Loop::Kind::static_for) return std::numeric_limits<double>::infinity();
-    count += static_cast<double>(loop.trip_count()) * (1 + written_out(program, loop.body));
-  }
-  return count;
-}
-
 // Both front ends of the vendor write static loops out, so its compiler never sees them; and a program is timed as the
 // source that kiln emit makes of it. Programs with loops on registers, and longer ones than the model reorders, stay
 // as they are.
 void write_out_loops(isa::Program& program, const timing::TimingOptions& options) {
   const auto most = static_cast<double>(std::min(options.reorder_up_to, options.limit));
-  if (!program.loops.empty() && written_out(program, program.body) <= most) program = rewrite::unroll(program);
+  if (vendor::can_be_written_out(program, most)) program = rewrite::unroll(program);
 }
 
 // What the vendor's compiler does to the programs, as text.

@@ -24,7 +24,9 @@ namespace {
 // An exception of Python as Error, when it carries diagnostics.
 [[noreturn]] void rethrow(nb::python_error& error) {
   const nb::object value = nb::borrow(error.value());
-  if (nb::hasattr(value, "diagnostics")) throw Error(nb::cast<std::vector<Diagnostic>>(value.attr("diagnostics")));
+  std::vector<Diagnostic> diagnostics;  // somebody else's exception may have an attribute of this name, or none in it
+  if (nb::hasattr(value, "diagnostics") && nb::try_cast(value.attr("diagnostics"), diagnostics) && !diagnostics.empty())
+    throw Error(std::move(diagnostics));
   throw std::runtime_error(error.what());  // what() is text of Python's, and the interpreter is not held later on
 }
 

@@ -376,6 +376,28 @@ TEST_P(FastKernels, Transposes) {
       }
 }
 
+// Among them many zeros of both signs, and some NaN.
+TEST_P(FastKernels, TransposesNumbers) {
+  const std::size_t sides[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 32, 33, 65};
+  for (int size : {2, 4})
+    for (std::size_t rows : sides)
+      for (std::size_t cols : sides) {
+        const std::size_t src_stride = cols + rng.below(2), dst_stride = rows + rng.below(2);
+        auto src = rng.bytes(rows * src_stride * size + 1);
+        for (std::size_t i = 1; i + size <= src.size(); i += size) {
+          if (rng.below(3)) continue;
+          std::fill_n(src.begin() + static_cast<std::ptrdiff_t>(i), size, std::uint8_t{0});
+          src[i + size - 1] = rng.below(2) ? 0x80 : 0;
+        }
+        std::vector<std::uint8_t> a(cols * dst_stride * size + 1), b(a.size());
+        const auto turned = [&](const Kernels& k, std::vector<std::uint8_t>& to) {
+          return k.transpose_numbers(size, src.data() + 1, src_stride, to.data() + 1, dst_stride, rows, cols);
+        };
+        ASSERT_EQ(turned(plain, a), turned(fast, b)) << size << " bytes, " << rows << " x " << cols;
+        ASSERT_EQ(a, b) << size << " bytes, " << rows << " x " << cols;
+      }
+}
+
 TEST_P(FastKernels, Largest) {
   for (int size : {1, 2, 4})
     for (std::size_t n : {0, 1, 7, 31, 32, 33, 255, 256, 1000, 4099})
@@ -450,9 +472,10 @@ TEST_P(FastKernels, Convert) {
 }
 
 TEST_P(FastKernels, NarrowArithmetic) {
-  for (DType t : {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::float16, DType::float8_e4m3})
+  for (DType t : {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::float16, DType::float8_e4m3,
+                  DType::float8_e4m3fn, DType::float8_e5m2})
     for (AluOp op : ops(is_float_op))
-      for (std::size_t n : {0, 1, 15, 33, 64, 1031}) {
+      for (std::size_t n : {0, 1, 2, 5, 15, 33, 64, 1031}) {  // few: without a NaN
         const auto x = rng.bytes(n * size_bytes(t) + 1), y = rng.bytes(x.size());
         std::vector<std::uint8_t> a(x.size()), b = y;  // the fast one writes over an operand
         plain.alu_narrow(op, t, x.data() + 1, y.data() + 1, a.data() + 1, n);

@@ -71,16 +71,23 @@ Matrix matmul(Kernel kernel, const Matrix& a, const Matrix& b, Matrix out, bool 
   return out;
 }
 
-// A matrix rounded to bfloat16, or as it is: the bits that a kernel gets, and the same values in float32.
+// A matrix rounded to bfloat16, as it is, or with a NaN between its elements: what a kernel gets, and the same values
+// in float32.
 struct Rounded {
   Rounded(Random& random, Matrix from) : values(std::move(from)), dtype(DType::float32) {
-    if (between(random, 0, 1)) return;
+    const std::size_t kind = between(random, 0, 2);
+    if (kind == 1 && !values.data.empty()) {
+      pairs.resize(2 * values.data.size() - 1, std::numeric_limits<float>::quiet_NaN());
+      for (std::size_t i = 0; i < values.data.size(); ++i) pairs[2 * i] = values.data[i];
+    }
+    if (kind < 2) return;
     dtype = DType::bfloat16;
     bits.resize(values.data.size());
     plain::store(dtype, values.data.data(), bits.size(), bits.data(), 1);
     plain::load(dtype, bits.data(), 1, bits.size(), values.data.data());
   }
   Factor factor() const {
+    if (!pairs.empty()) return {dtype, pairs.data(), 2 * stride_of(values), true};
     if (dtype == DType::float32) return {dtype, values.data.data(), stride_of(values)};
     return {dtype, bits.data(), stride_of(values)};
   }
@@ -88,6 +95,7 @@ struct Rounded {
   Matrix values;
   DType dtype;
   std::vector<std::uint16_t> bits;
+  std::vector<float> pairs;
 };
 
 bool same(float x, float y) {

@@ -42,6 +42,20 @@ def test_any_shape_and_axis(dtype, target):
         expect_sorted(kiln.jit(lambda x, axis=axis: np.sort(x, axis=axis), target=target)(x), x, axis)
 
 
+@pytest.mark.parametrize("opt", [1, 2])
+@pytest.mark.parametrize("shape", [(7, 513), (2, 2047), (51, 654), (3, 12001), (64, 5, 200)], ids=str)
+def test_many_lines_of_no_even_number(shape, opt):
+    """Several lines on each partition, and the rest one by one: only the first of several was sorted."""
+    rng = np.random.default_rng([SEED, shape[1]])
+    for dtype in (np.float32, np.int8, ml_dtypes.bfloat16):
+        x = with_odd_ones(rng, shape, dtype)
+        expect_sorted(kiln.jit(lambda x: np.sort(x, axis=0), opt=opt)(x), x, 0)
+        head = kiln.jit(lambda x: np.sort(x, axis=0)[:2] if x.dtype == np.float32 else np.sort(x, axis=0)[-2:], opt=opt)
+        want = np.sort(x.astype(np.float64), axis=0)
+        want = want[:2] if dtype == np.float32 else want[-2:]
+        np.testing.assert_array_equal(np.asarray(head(x)).astype(np.float64), want)
+
+
 @pytest.mark.parametrize("columns", [1000, 1024, 3001, 4096])
 def test_long_lines(columns):
     rng = np.random.default_rng([SEED, columns])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import kiln
-from against_numpy import SEED, check, same, sample
+from against_numpy import DTYPES, FLOATS, SEED, check, same, sample
 
 G, T, Q = (sample(np.float32, s, i, False) for i, s in enumerate(((6, 8), (2, 3, 4), (2, 3, 4, 5))))
 COLUMN, V = sample(np.float32, (6, 1), 4, False), sample(np.float32, (9,), 5, False)
@@ -165,10 +165,21 @@ def test_single_elements_of_arrays_made_inside():
 
 def test_reductions_of_elements_of_a_mask_along_axes():
     check(lambda x, m: (x[m].sum(axis=0), np.mean(x[m], axis=0), x[m].sum(0, dtype=np.float16)), G, B)
-    check(lambda x, m: (x[m].sum(axis=0), x[m].max(axis=0) if False else x[m].mean(axis=(0, 1))), G, M6)
+    check(lambda x, m: (x[m].sum(axis=0), x[m].max(axis=0), x[m].mean(axis=(0, 1))), G, M6)
     check(lambda x, m: (x[:, m].sum(axis=1), np.sum(x[:, m], axis=(0, -1))), G, M8)
     with pytest.raises(IndexError, match="numpy.R6"):
         kiln.jit(lambda x, m: x[m].sum(axis=1))(G, M6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda t: np.dtype(t).name)
+def test_the_largest_of_a_mask(dtype):
+    x, y, rows = sample(dtype, (13, 17), 1), sample(np.float32, (13, 17), 2, False), sample(np.float32, (13,), 3, False)
+    rows[0], y[0, 0] = 2, 2
+    check(lambda x, y: (x[y > 0].max(), x[y > 0].min(), np.max(x[y > 1]), np.amin(x[y > 1])), x, y)
+    check(lambda x, m: (x[m > 0].max(axis=0), x[m > 0].min(axis=0), x.T[:, m > 0].max(axis=1)), x, rows)
+    check(lambda x, y: (x[y > 99].max(initial=1), x[y > 99].sum()), x, y)
+    none = kiln.jit(lambda x, m: x[m > 99].max(axis=0))(x, rows).astype(np.float64)  # which NumPy refuses
+    assert np.isnan(none).all() if dtype in FLOATS else (none <= x.min(axis=0)).all()
 
 
 def test_arrays_are_ndarrays():

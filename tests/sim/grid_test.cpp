@@ -18,11 +18,8 @@ std::int64_t one_of(Random& random, std::initializer_list<std::int64_t> values) 
 // Views of one shape in tiles that are larger, permuted or repeat themselves.
 class Layouts {
  public:
-  Layouts(Kernel& k, Random& random)
-      : k_(k),
-        random_(random),
-        dtype_(random() % 2 ? DType::float32 : DType::bfloat16),
-        rows_(one_of(random, {1, 2, 7, 128})) {
+  Layouts(Kernel& k, Random& random, DType dtype)
+      : k_(k), random_(random), dtype_(dtype), rows_(one_of(random, {1, 2, 7, 128})) {
     const std::uint64_t rank = 1 + random() % 3;
     for (std::uint64_t d = 0; d < rank; ++d)
       shape_.push_back(rank == 1 ? one_of(random, {1, 5, 8, 64, 130, 2500}) : one_of(random, {1, 3, 4, 16, 20}));
@@ -95,7 +92,7 @@ AluOp any_op(Random& random) {
 
 isa::Program random_program(Random& random) {
   Kernel k("grid");
-  Layouts layouts(k, random);
+  Layouts layouts(k, random, random() % 2 ? DType::float32 : DType::bfloat16);
   const bool in_place = random() % 4 == 0, reverse0 = random() % 2, reverse1 = random() % 2;
   const View x = layouts.view(in_place), y = layouts.view(false), dst = in_place ? x : layouts.view(true);
   const AluOp op0 = any_op(random), op1 = any_op(random);
@@ -150,7 +147,31 @@ isa::Program random_program(Random& random) {
   return k.finish();
 }
 
-using Arrays = std::map<std::string, std::vector<std::uint16_t>>;  // of a float32 two halves
+// Exact integers and bits of them.
+isa::Program random_integers(Random& random) {
+  Kernel k("integers");
+  Layouts layouts(k, random, random() % 3 ? DType::int32 : DType::int16);
+  const bool in_place = random() % 4 == 0, reverse0 = random() % 2;
+  const View x = layouts.view(in_place), y = layouts.view(false), dst = in_place ? x : layouts.view(true);
+  constexpr AluOp kBits[] = {AluOp::bitwise_and, AluOp::bitwise_xor, AluOp::right_shift};
+  switch (random() % 4) {
+    case 0:
+      k.tensor_tensor({.dst = dst, .data1 = x, .data2 = y, .op = kBits[random() % 3]});
+      break;
+    case 1:
+      k.tensor_scalar({.dst = dst, .data = x, .op0 = kBits[random() % 3], .operand0 = 3, .reverse0 = reverse0});
+      break;
+    case 2:
+      k.tensor_scalar({.dst = dst, .data = x, .op0 = AluOp::add, .operand0 = 3, .reverse0 = reverse0});
+      break;
+    default:
+      k.tensor_tensor({.dst = dst, .data1 = x, .data2 = y, .op = random() % 2 ? AluOp::maximum : AluOp::subtract});
+  }
+  layouts.store();
+  return k.finish();
+}
+
+using Arrays = std::map<std::string, std::vector<std::uint16_t>>;  // of 32 bits two halves
 
 Arrays random_arrays(const isa::Program& program, Random& random) {
   std::normal_distribution<float> normal;
@@ -158,8 +179,9 @@ Arrays random_arrays(const isa::Program& program, Random& random) {
   for (const isa::Tensor& t : program.tensors) {
     if (t.role == isa::Role::internal) continue;
     for (std::int64_t i = 0; i < t.size(); ++i) {
-      const auto bits = std::bit_cast<std::uint32_t>(normal(random));
-      if (t.dtype == DType::float32) arrays[t.name].push_back(static_cast<std::uint16_t>(bits));
+      const float value = random() % 8 ? normal(random) : std::copysign(0.0f, normal(random));
+      const auto bits = std::bit_cast<std::uint32_t>(value);
+      if (size_bytes(t.dtype) == 4) arrays[t.name].push_back(static_cast<std::uint16_t>(bits));
       arrays[t.name].push_back(static_cast<std::uint16_t>(bits >> 16));
     }
   }
@@ -174,10 +196,10 @@ Arrays results(const isa::Program& program, Arrays arrays, const RunOptions& opt
   return arrays;
 }
 
-TEST(Grid, EveryLayoutGivesTheBitsOfTheDefinition) {
+void expect_bits_of_the_definition(isa::Program (*make)(Random&)) {
   Random random(test::seed());
   for (int round = 0; round < 400; ++round) {
-    const isa::Program program = random_program(random);
+    const isa::Program program = make(random);
     const Arrays given = random_arrays(program, random);
     const Arrays wanted = results(program, given, {.threads = 1, .plain = true});
     for (const NanMode nan : {NanMode::off, NanMode::warn})
@@ -186,6 +208,10 @@ TEST(Grid, EveryLayoutGivesTheBitsOfTheDefinition) {
     ASSERT_EQ(results(program, given, {.threads = 3}), wanted) << "round " << round << isa::print(program);
   }
 }
+
+TEST(Grid, EveryLayoutGivesTheBitsOfTheDefinition) { expect_bits_of_the_definition(random_program); }
+
+TEST(Grid, EveryLayoutOfIntegersGivesTheBitsOfTheDefinition) { expect_bits_of_the_definition(random_integers); }
 
 }  // namespace
 }  // namespace kiln::sim

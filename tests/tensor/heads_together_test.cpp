@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
 #include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/quick_time.h"
 #include "kiln/tensor/lower/solve.h"
 #include "kiln/tensor/passes/fuse.h"
 #include "tests/tensor/compiled.h"
@@ -27,6 +29,9 @@ struct Heads {
   bool biased = false;  // one number for each key
   std::int64_t batch = 1;
   std::int64_t share = 1;  // heads with the same keys
+  // Dimensions in front of the queries and keys of a term for each pair: all heads have the same, or each its own.
+  Shape paired = {};
+  bool truth = false;  // such a term, or the one for each key, is a mask of truth
 };
 
 Graph attention_of(const Heads& c) {
@@ -48,7 +53,13 @@ Graph attention_of(const Heads& c) {
   };
   const Expr k = keys("k", c.depth), v = keys("v", wide);
   Expr scores = matmul(q, transpose(k)) * (1 / std::sqrt(static_cast<double>(c.depth)));
-  if (c.biased) scores = scores + b.input("bias", {c.dtype, {c.keys}});
+  const auto hidden = [&](const Shape& shape) { return where(b.input("seen", {DType::bool_, shape}), scores, -1e9); };
+  if (c.biased) scores = c.truth ? hidden({c.batch, 1, 1, c.keys}) : scores + b.input("bias", {c.dtype, {c.keys}});
+  if (!c.paired.empty()) {
+    Shape shape = c.paired;
+    shape.insert(shape.end(), {c.queries, c.keys});
+    scores = c.truth ? hidden(shape) : scores + b.input("pairs", {c.dtype, shape});
+  }
   if (c.causal) {
     const Type ramp{DType::int32, {c.queries, c.keys}};
     scores = where(b.iota(ramp, 1) <= b.iota(ramp, 0), scores, -30000.0);
@@ -119,6 +130,94 @@ TEST(HeadsTogether, SharedKeys) {
   for (DType t : {bf16, f32}) {
     expect_right({t, 8, 128, 128, 64, 0, true, true, false, 1, 4});
     expect_right({t, 4, 99, 140, 32, 0, false, false, false, 2, 4});
+  }
+}
+
+// Tokens of several heads on partitions beside each other: heads of the innermost loop, or of the one around it, which
+// lie one after the other in HBM or do not.
+TEST(HeadsTogether, SideBySide) {
+  for (DType t : {bf16, f32}) {
+    expect_right({t, 12, 50, 50, 64, 0, false, false, false, 2});
+    expect_right({t, 3, 49, 49, 32, 0, true, false, false, 4});
+    expect_right({t, 3, 49, 49, 32, 0, false, true, false, 6});
+    expect_right({t, 4, 16, 30, 24, 40, false, false, true, 3});
+    expect_right({t, 8, 33, 21, 64, 0, true, true, true, 2, 4});
+    expect_right({t, 5, 60, 60, 32, 0, false, false, true, 4});
+  }
+  expect_right({bf16, 4, 40, 50, 64, 0, true}, {.low = -9, .high = 9});
+}
+
+// Half as many products as one head after the other: two of them share each.
+TEST(HeadsTogether, SideBySideIsQuicker) {
+  const Graph graph = attention_of({f32, 12, 50, 50, 64, 0, false, false, false, 8});
+  const CompileOptions options{.target = Target::trn2, .level = 1};
+  const Solved solved = solve(graph, options);
+  Choice alone = solved.choice;
+  alone.region.heads_together = 1 | 8;
+  const std::optional<Compiled> made = make(solved.cores, options, alone);
+  ASSERT_TRUE(made);
+  EXPECT_LT(quick_time_ns(solved.made.launch()), 0.8 * quick_time_ns(made->launch()));
+}
+
+// Biases and masks of truth with a place for each pair of a query and a key.
+TEST(HeadsTogether, TermsOfPairs) {
+  const auto with = [](Heads c, Shape paired, bool truth) {
+    c.paired = std::move(paired), c.truth = truth;
+    return c;
+  };
+  for (DType t : {bf16, f32}) {
+    for (const bool truth : {false, true}) {
+      expect_right(with({t, 3, 49, 49, 32, 0, true, false, false, 4}, {3}, truth));
+      expect_right(with({t, 3, 49, 49, 32, 0, false, false, false, 4}, {4, 1}, truth));
+      expect_right(with({t, 4, 130, 150, 64, 0, true, false, false, 2}, {4}, truth));
+      expect_right(with({t, 4, 90, 200, 64, 0, false, false, false, 2}, {2, 1}, truth));
+      expect_right(with({t, 2, 197, 131, 40, 0, false, false, false, 3}, {3, 2}, truth));
+    }
+    expect_right(with({t, 6, 40, 60, 64, 0, false, false, true, 2}, {}, true));
+    expect_right(with({t, 4, 128, 128, 64, 0, false, true, true, 2}, {4}, false));
+  }
+}
+
+// A query that sees no key, and one that an infinite bias lets see one alone.
+TEST(HeadsTogether, HiddenKeys) {
+  for (const bool truth : {false, true}) {
+    Heads c{f32, 3, 20, 24, 32, 0, false, false, false, 4};
+    c.paired = {3}, c.truth = truth;
+    const Graph graph = attention_of(c);
+    Arrays inputs = random_inputs(graph, 1);
+    std::vector<double>& terms = inputs.at(truth ? "seen" : "pairs").data;
+    const double hidden = truth ? 0 : -std::numeric_limits<double>::infinity();
+    for (std::int64_t k = 1; k < c.keys; ++k) terms[5 * c.keys + k] = hidden;
+    if (truth) std::fill_n(terms.begin() + 7 * c.keys, c.keys, hidden);
+    for (Target target : {Target::trn1, Target::trn2, Target::trn3})
+      EXPECT_EQ(compare(graph, inputs, {.target = target, .level = 1}).wrong, "") << arch(target).name;
+  }
+}
+
+// One query of each head has few rows. What meets it is not computed with as few, which would not fit.
+TEST(HeadsTogether, OneQuery) {
+  const Graph graph = attention_of({bf16, 16, 1, 500, 64, 0, false, false, false, 8});
+  const Outcome out = compare(graph, 1, {.target = Target::trn2, .level = 1});
+  EXPECT_EQ(out.wrong, "");
+  EXPECT_LE(out.compiled.regions.size(), 8u);
+}
+
+// Queries with a norm are computed before the heads go together, where that is quicker.
+TEST(HeadsTogether, PreparedQueries) {
+  for (DType t : {bf16, f32}) {
+    Builder b("normed");
+    const auto input = [&](const std::string& name) { return b.input(name, {t, {6, 4, 64, 32}}); };
+    const auto normed = [](const Expr& x) { return x / sqrt(sum(x * x, {{3}, true}) + 1e-6); };
+    const Expr q = normed(input("q")), k = normed(input("k")), v = input("v");
+    b.output("out", matmul(softmax(matmul(q, transpose(k)) * 8.0), v));
+    const Graph graph = b.finish();
+    for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+      const Outcome out = compare(graph, 1, {.target = target, .level = 2});
+      EXPECT_EQ(out.wrong, "") << print(graph);
+      EXPECT_TRUE(goes_together(out.compiled)) << arch(target).name;
+      const CompileOptions options{.target = target, .level = 1};
+      EXPECT_LT(out.compiled.time_ns, 0.5 * quick_time_ns(compile(graph, options).launch()));
+    }
   }
 }
 

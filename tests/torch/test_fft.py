@@ -404,3 +404,29 @@ def test_short_time_transforms_of_many_arguments_are_torchs(word, n_fft, hop, wi
                         except RuntimeError:
                             continue  # windows that leave gaps, and no samples at all
                         close(fft.istft(want, n_fft, hop, win, window, **given), back, 1e-5)
+
+
+def test_errors_are_of_the_kinds_that_torch_has(word):
+    x, z = torch.randn(3, 4), torch.randn(3, 4, dtype=torch.complex64)
+    wrong = [("fft", x, {"n": 0}), ("fft", x, {"n": -2}), ("ifft", x, {"norm": "bad"}), ("rfft", z, {}),
+             ("rfft", z, {"dim": 5}), ("ihfft", z, {}), ("rfftn", z, {}), ("ihfft2", z, {}), ("fft", x, {"dim": 2}),
+             ("fftn", x, {"dim": (0, -2)}), ("fftn", x, {"s": (2, 2, 2)}), ("fft2", x, {"s": (2,), "dim": (0, 1)}),
+             ("fftn", x, {"dim": (0, 4)}), ("ifftn", x, {"s": (0, 2)}), ("irfftn", x, {"dim": ()}),
+             ("irfft", x[:, :1], {}), ("fft", x[:, :0], {}), ("fft", torch.tensor(1.0), {}),
+             ("fft2", x[0], {}), ("hfftn", x, {"norm": "ORTHO"})]
+    for name, given, options in wrong:
+        with pytest.raises((RuntimeError, IndexError)) as theirs:
+            getattr(torch.fft, name)(given, **options)
+        with pytest.raises(theirs.type):
+            getattr(fft, name)(given, **options)
+    signal, window = torch.randn(50), torch.hann_window(16)
+    frames = torch.stft(signal, 16, window=window, return_complex=True)
+    for name, given, options in (("stft", signal, {"hop_length": 0}), ("stft", signal, {"win_length": 17}),
+                                 ("stft", signal[:7], {}), ("stft", signal, {"window": window[1:]}),
+                                 ("stft", signal[:9], {"center": False}), ("istft", frames[1:], {}),
+                                 ("istft", frames, {"hop_length": -1}), ("istft", frames, {"win_length": 20})):
+        options = {"window": window, **options}
+        with pytest.raises(RuntimeError):
+            getattr(torch, name)(given, 16, **({"return_complex": True} if name == "stft" else {}), **options)
+        with pytest.raises(RuntimeError):
+            getattr(fft, name)(given, 16, **options)

@@ -17,6 +17,7 @@
 #include "kernels/fft/host/row_errors.h"
 #include "kernels/fft/host/row_offset.h"
 #include "kiln/check/check_program.h"
+#include "kiln/num/kernels.h"
 #include "kiln/views/timed_kernel.h"
 
 namespace kiln::fft {
@@ -36,6 +37,10 @@ double time_ns(const std::vector<isa::Program>& programs) {
 
 // Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch.
 constexpr std::int64_t kTrialNumbers = 1 << 20;
+
+// Of x and y: with fewer, one trip through SBUF is over before threads have shared more than what handing over to each
+// other, and fetching from each other's caches, takes them.
+constexpr std::int64_t kNumbersForThreads = 1 << 20;
 
 struct Choice {
   TransformConfig config;
@@ -73,17 +78,9 @@ Choice fastest(const std::vector<Choice>& some, Target target, bool pair) {
   return some[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
 }
 
-// Without a way out of the loop, so that the compiler can use its vectors: what is not finite makes a NaN of 0 times
-// it.
 bool is_finite(const float* values, std::int64_t count) {
-  constexpr std::int64_t kLanes = 16;
-  float sums[kLanes] = {};
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += 0.0f * values[i + lane];
-  }
-  for (; i < count; ++i) sums[0] += 0.0f * values[i];
-  return std::all_of(sums, sums + kLanes, [](float s) { return s == 0; });
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  return fast_kernels().largest(sizeof(float), values, 1, static_cast<std::size_t>(count)) < kInfinity;
 }
 
 // Imaginary parts of half a spectrum that do not count, the first number's and the middle one's: zeros of a table make
@@ -196,6 +193,8 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
   x = offset.x();
   std::optional<RowBalance> balance;
   if (way_.paired) balance.emplace(computed_, x);
+  const bool is_short = way_.kind == kernels::Way::Kind::direct || way_.kind == kernels::Way::Kind::two_factor;
+  call.is_fine_grained = is_short && computed_.rows * (computed_.x_width() + computed_.y_width()) < kNumbersForThreads;
   const auto compute = [&](const float* from, float* to) {
     call.arrays = arrays(from, to);
     backend::run(call, backend);

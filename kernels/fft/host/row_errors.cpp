@@ -4,9 +4,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/host/row_sums.h"
 
 namespace kiln::fft {
 namespace {
@@ -194,37 +194,10 @@ double expected_error(const kernels::TransformConfig& config, const Way& way) {
   return std::sqrt(square_of(config, way)) * 1e-7;
 }
 
-// Squares in float32, of a piece at once, so that the compiler can use its vectors.
-template <int kParts>
-static Size quick_size_of(const float* numbers, std::int64_t count) {
-  constexpr std::int64_t kLanes = 16, kPiece = 16 * kLanes;
-  double sum = 0, fourth = 0;
-  float largest = 0;
-  for (std::int64_t first = 0; first < count; first += kPiece) {
-    float sums[kLanes] = {}, fourths[kLanes] = {}, most[kLanes] = {};
-    const std::int64_t some = std::min(kPiece, count - first);
-    const auto look = [&](std::int64_t i, std::int64_t lane) {
-      const float* v = numbers + (first + i) * kParts;
-      const float square = kParts == 2 ? v[0] * v[0] + v[1] * v[1] : v[0] * v[0];
-      sums[lane] += square;
-      fourths[lane] += square * square;
-      most[lane] = most[lane] < square ? square : most[lane];
-    };
-    std::int64_t i = 0;
-    for (; i + kLanes <= some; i += kLanes) {
-      for (std::int64_t lane = 0; lane < kLanes; ++lane) look(i + lane, lane);
-    }
-    for (; i < some; ++i) look(i, 0);
-    sum += std::accumulate(sums, sums + kLanes, 0.0);
-    fourth += std::accumulate(fourths, fourths + kLanes, 0.0);
-    largest = std::max(largest, *std::max_element(most, most + kLanes));
-  }
-  return {std::sqrt(static_cast<double>(largest)), sum / static_cast<double>(count), fourth / sum};
-}
-
 Size size_of(const float* numbers, std::int64_t count, std::int64_t parts) {
-  const Size quick = (parts == 2 ? quick_size_of<2> : quick_size_of<1>)(numbers, count);
-  if (quick.largest > 1e-8 && quick.largest < 1e8) return quick;
+  const RowSums sums = row_sums(numbers, count, parts);
+  const double most = std::sqrt(static_cast<double>(sums.largest));
+  if (most > 1e-8 && most < 1e8) return {most, sums.squares / static_cast<double>(count), sums.fourths / sums.squares};
   Size s;  // fourth powers leave the range of float32, or there is something that is not finite
   double fourth = 0;
   for (std::int64_t i = 0; i < count; ++i) {

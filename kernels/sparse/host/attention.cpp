@@ -1,6 +1,9 @@
 #include "kernels/sparse/attention.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/sparse/host/native_gemm.h"
 #include "kernels/sparse/host/sparse_call.h"
@@ -31,7 +34,8 @@ AttentionConfig config_of(const Attention& a, Elements elements, bool statistics
 }
 
 std::string key_of(const AttentionConfig& c) {
-  return fmt::format("{} {} {} {:a} {} {} ", c.heads, c.head, c.masks, c.scale, name(c.dtype), c.statistics) +
+  return fmt::format("{} {} {} {:a} {} {} {} ", c.heads, c.head, c.masks, c.scale, name(c.dtype), c.statistics,
+                     c.single_keys) +
          kernels::key_of(c.pattern) + "m" + kernels::key_of(c.mask);
 }
 
@@ -166,6 +170,36 @@ backend::Call attention_call(const char* operation, const AttentionConfig& c, El
   return call;
 }
 
+// The queries that meet one key alone.
+std::vector<Int> queries_with_one_key(const AttentionConfig& c, const float* masks) {
+  const TilePattern& p = c.pattern;
+  std::vector<Int> found;
+  for (Int row = 0; row < p.tile_rows(); ++row) {
+    std::array<Int, kTile> keys{};
+    for (Int e = p.row_start[row]; e < p.row_start[row + 1]; ++e) {
+      const Int n = p.width(p.column[e]);
+      const float* mask = c.mask.empty() || c.mask[e] < 0 ? nullptr : masks + c.mask[e] * kTile * kTile;
+      for (Int r = 0; r < p.height(row); ++r)
+        keys[r] += mask ? std::count(mask + r * kTile, mask + r * kTile + n, 0.0f) : n;
+    }
+    for (Int r = 0; r < p.height(row); ++r) {
+      if (keys[r] == 1) found.push_back(row * kTile + r);
+    }
+  }
+  return found;
+}
+
+// A copy of a matrix [rows, row_bytes] of each head, with zeros in some rows.
+std::vector<std::byte> without_rows(const void* data, Int heads, Int rows, Int row_bytes,
+                                    const std::vector<Int>& some) {
+  const auto* from = static_cast<const std::byte*>(data);
+  std::vector<std::byte> copy(from, from + heads * rows * row_bytes);
+  for (Int h = 0; h < heads; ++h) {
+    for (const Int row : some) std::memset(copy.data() + (h * rows + row) * row_bytes, 0, row_bytes);
+  }
+  return copy;
+}
+
 void require_native(Elements elements) {
   if (elements == Elements::bfloat16)
     raise(kernels::sparse_rules::kTable, kernels::sparse_rules::kDtype, {.found = "native attention of bfloat16"});
@@ -215,7 +249,9 @@ void attention(const Attention& a, Elements elements, const void* q, const void*
 
 void attention_backward(const Attention& a, Elements elements, const void* q, const void* k, const void* v,
                         const void* out, const void* minus_lse, const void* dout, void* dq, void* dk, void* dv) {
-  const AttentionConfig c = config_of(a, elements, false);
+  AttentionConfig c = config_of(a, elements, false);
+  const std::vector<Int> single = queries_with_one_key(c, a.masks);
+  c.single_keys = !single.empty();
   const auto native = [&] {
     require_native(elements);
     (elements == Elements::float64 ? native_backward<double> : native_backward<float>)(c, a.masks, q, k, v, minus_lse,
@@ -225,7 +261,13 @@ void attention_backward(const Attention& a, Elements elements, const void* q, co
       attention_call("attention_backward", c, elements, &kernels::attention_backward), native, [&](const auto& run) {
         Arrays arrays(c, a);
         arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys);
-        arrays.add("out", out, a.queries, DType::float32);
+        std::vector<std::byte> dout_of_scores, out_of_scores;
+        if (c.single_keys) {
+          dout_of_scores = without_rows(dout, c.heads, a.queries, c.head * size_bytes(c.dtype), single);
+          out_of_scores = without_rows(out, c.heads, a.queries, c.head * size_bytes(DType::float32), single);
+          arrays.add("dout_of_scores", dout_of_scores.data(), a.queries);
+        }
+        arrays.add("out", c.single_keys ? out_of_scores.data() : out, a.queries, DType::float32);
         arrays.add("dout", dout, a.queries).add("dq", dq, a.queries).add("dk", dk, a.keys).add("dv", dv, a.keys);
         run(std::move(arrays.add_lse(minus_lse).list));
       });

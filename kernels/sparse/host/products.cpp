@@ -403,18 +403,6 @@ void bsr_sddmm(const Bsr<T>& a, Int n, const T* x, const T* y, T* blocks) {
   const auto key = [=, rows = a.rows, columns = a.columns, block = a.block] {
     return fmt::format("{}x{}x{} {} ", rows, columns, n, block) + key_of(*kept);
   };
-  // Gives every element inside the matrix its value.
-  const auto fill = [&](const auto& value) {
-    for (Int r = 0; r < a.block_rows(); ++r) {
-      for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
-        const Int row = r * a.block, column = a.column[e] * a.block;
-        for (Int i = 0; i < std::min(a.block, a.rows - row); ++i) {
-          for (Int j = 0; j < std::min(a.block, a.columns - column); ++j)
-            blocks[(e * a.block + i) * a.block + j] = value(row + i, column + j);
-        }
-      }
-    }
-  };
   const auto native = [&] {
     for (Int r = 0; r < a.block_rows(); ++r) {
       const Int row = r * a.block, height = std::min(a.block, a.rows - row);
@@ -431,7 +419,7 @@ void bsr_sddmm(const Bsr<T>& a, Int n, const T* x, const T* y, T* blocks) {
       std::vector<float> out(pattern.count() * kTile * kTile);
       run({array("x", x, {a.rows, n}), array("y", y, {a.columns, n}),
            array("blocks", out.data(), {kTile, pattern.count(), kTile})});
-      fill([&](Int i, Int j) { return out[place_of(pattern, i, j, false)]; });
+      blocks_of(pattern, out.data(), shape, blocks);
     }
   });
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/num/kernels.h"
+
 namespace kiln::sparse {
 using kernels::kTile;
 using kernels::TilePattern;
@@ -35,10 +37,8 @@ Int place(Int tile, Int tiles, Int row, Int column, bool turned) {
 }
 
 Tiled with_blocks(TilePattern pattern) {
-  Tiled t{std::move(pattern), {}, {}};
+  Tiled t{std::move(pattern), {}};
   t.blocks.assign(t.pattern.count() * kTile * kTile, 0);
-  for (Int r = 0; r < t.pattern.tile_rows(); ++r)
-    t.row_of.insert(t.row_of.end(), t.pattern.row_start[r + 1] - t.pattern.row_start[r], r);
   return t;
 }
 
@@ -55,6 +55,42 @@ void for_parts(const Bsr<float>& a, Int block_row, Int block_column, const Body&
     for (Int c = block_column * a.block; c < column_end; c = (c / kTile + 1) * kTile)
       body(Part{r, std::min(row_end, (r / kTile + 1) * kTile), c, std::min(column_end, (c / kTile + 1) * kTile)});
   }
+}
+
+Int parts_of(const Bsr<float>& a) {
+  Int count = 0;
+  for (Int r = 0; r < a.block_rows(); ++r) {
+    for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e)
+      for_parts(a, r, a.column[e], [&](const Part&) { ++count; });
+  }
+  return count;
+}
+
+// The part of a block, whose first element is at `from`, in its place: as the only one of its tile, or beside others.
+void set_part(Tiled& t, Int tile, const Part& p, const float* from, Int stride, bool turned) {
+  const Int step = t.pattern.count() * kTile, rows = p.row_end - p.row, columns = p.column_end - p.column;
+  float* to = t.blocks.data() + tile * kTile;
+  if (turned)
+    return fast_kernels().transpose(sizeof(float), from, stride, to + p.column % kTile * step + p.row % kTile, step,
+                                    static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
+  for (Int r = 0; r < rows; ++r)
+    std::copy_n(from + r * stride, columns, to + (p.row + r) % kTile * step + p.column % kTile);
+}
+
+void add_part(Tiled& t, Int tile, const Part& p, const float* from, Int stride) {
+  const Int step = t.pattern.count() * kTile, columns = p.column_end - p.column;
+  for (Int row = p.row; row < p.row_end; ++row, from += stride) {
+    float* to = t.blocks.data() + row % kTile * step + tile * kTile + p.column % kTile;
+    for (Int c = 0; c < columns; ++c) to[c] += from[c];
+  }
+}
+
+void turn(Tiled& t) {
+  const Int step = t.pattern.count() * kTile;
+  std::vector<float> turned(t.blocks.size());
+  for (Int tile = 0; tile < t.pattern.count(); ++tile)
+    fast_kernels().transpose(sizeof(float), &t.blocks[tile * kTile], step, &turned[tile * kTile], step, kTile, kTile);
+  t.blocks = std::move(turned);
 }
 
 }  // namespace
@@ -90,19 +126,18 @@ TilePattern pattern_of(const Csr<float>& a) {
 
 Tiled tiled(const Bsr<float>& a, bool turned) {
   Tiled t = with_blocks(pattern_of(a));
-  const Int count = t.pattern.count();
+  const bool is_shared = parts_of(a) > t.pattern.count();
   for (Int r = 0; r < a.block_rows(); ++r) {
     for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
       const float* block = a.blocks + e * a.block * a.block;
       for_parts(a, r, a.column[e], [&](const Part& p) {
+        const float* from = block + (p.row - r * a.block) * a.block + p.column - a.column[e] * a.block;
         const Int tile = tile_at(t.pattern, p.row, p.column);
-        for (Int i = p.row; i < p.row_end; ++i) {
-          const float* from = block + (i - r * a.block) * a.block - a.column[e] * a.block;
-          for (Int j = p.column; j < p.column_end; ++j) t.blocks[place(tile, count, i, j, turned)] += from[j];
-        }
+        is_shared ? add_part(t, tile, p, from, a.block) : set_part(t, tile, p, from, a.block, turned);
       });
     }
   }
+  if (is_shared && turned) turn(t);
   return t;
 }
 
@@ -113,6 +148,20 @@ Tiled tiled(const Csr<float>& a, bool turned) {
       t.blocks[place_of(t.pattern, r, a.column[e], turned)] += a.values[e];
   }
   return t;
+}
+
+void blocks_of(const TilePattern& pattern, const float* tiles, const Bsr<float>& a, float* blocks) {
+  const Int step = pattern.count() * kTile;
+  for (Int r = 0; r < a.block_rows(); ++r) {
+    for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
+      for_parts(a, r, a.column[e], [&](const Part& p) {
+        const float* from = tiles + tile_at(pattern, p.row, p.column) * kTile + p.column % kTile;
+        for (Int row = p.row; row < p.row_end; ++row)
+          std::copy_n(from + row % kTile * step, p.column_end - p.column,
+                      blocks + (e * a.block + row - r * a.block) * a.block + p.column - a.column[e] * a.block);
+      });
+    }
+  }
 }
 
 }  // namespace kiln::sparse

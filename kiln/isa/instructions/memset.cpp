@@ -40,6 +40,12 @@ std::uint32_t element(const Run& r, DType t) {
   return from_float(t, static_cast<float>(r.real(value)));
 }
 
+template <class Word>
+void fill_rows(const Tile& d, std::uint32_t bits) {
+  for (std::int64_t row = 0; row < d.rows; ++row)
+    std::fill_n(reinterpret_cast<Word*>(d.row(row)), d.free_size, static_cast<Word>(bits));
+}
+
 void run(Run& r) {
   Tile d = r.tile(dst);
   if (d.is_dense()) flatten(d);
@@ -48,6 +54,8 @@ void run(Run& r) {
     for (std::int64_t row = 0; row < d.rows; ++row) std::memset(d.row(row), 0, d.free_size * d.element_bytes());
     return;
   }
+  if (d.row_is_contiguous() && d.element_bytes() == 1) return fill_rows<std::uint8_t>(d, bits);
+  if (d.row_is_contiguous() && d.element_bytes() == 2) return fill_rows<std::uint16_t>(d, bits);
   std::uint32_t chunk[kChunk];
   std::fill_n(chunk, std::min<std::size_t>(kChunk, d.free_size), bits);
   for (std::int64_t row = 0; row < d.rows; ++row) {

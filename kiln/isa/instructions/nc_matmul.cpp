@@ -214,6 +214,9 @@ void check(Check& c) {
 Factor as_factor(const Run& r, const Tile& t, std::vector<float>& buffer) {
   if (is_factor_dtype(t.dtype) && t.row_is_contiguous() && !t.row_offset)
     return {t.dtype, t.data, t.row_bytes / t.element_bytes()};
+  const bool is_every_second = t.free_rank == 1 && t.free[0].stride == 2 && !t.column;
+  if (t.dtype == DType::float32 && is_every_second && !t.row_offset && t.row_bytes % t.element_bytes() == 0)
+    return {t.dtype, t.data, t.row_bytes / t.element_bytes(), true};
   buffer.resize(t.count());
   for (std::int64_t row = 0; row < t.rows; ++row) {
     float* to = buffer.data() + row * t.free_size;
@@ -289,14 +292,15 @@ void track_transpose(Track& t) {
     t.write_clean(dst);
     return t.mark_matmul(dst);
   }
-  const std::vector<Shadow> in = t.read(stationary), identity = t.read(moving);
+  const std::vector<Shadow> in = t.read(stationary);
   const std::int64_t n = t.partitions(stationary), m = t.free_size(stationary);
   std::vector<Shadow> out(m * n);
-  for (std::int64_t row = 0; row < m; ++row) {
-    for (std::int64_t i = 0; i < n; ++i) out[row * n + i] = in[i * m + row];
-  }
-  for (std::int64_t i = 0; i < n * n; ++i) {
-    for (std::int64_t row = 0; identity[i] && row < m; ++row) out[row * n + i % n] = identity[i];
+  fast_kernels().transpose(1, in.data(), m, out.data(), n, n, m);
+  if (!t.is_clean(moving)) {
+    const std::vector<Shadow> identity = t.read(moving);
+    for (std::int64_t i = 0; i < n * n; ++i) {
+      for (std::int64_t row = 0; identity[i] && row < m; ++row) out[row * n + i % n] = identity[i];
+    }
   }
   t.write(dst, out);
   t.mark_matmul(dst);

@@ -33,7 +33,35 @@ void check(Check& c) {
             [&] { return fmt::format("{} into {}", name(c.dtype(data)), name(c.dtype(dst))); });
 }
 
+// Words that lie together, by words that lie together, to words that lie elsewhere: false for others, and where an
+// index leads outside.
+bool run_words(Run& r) {
+  const Tile &d = r.tile(dst), &x = r.tile(data), &at = r.tile(indices);
+  const auto lies_together = [](const Tile& t) {
+    return t.element_bytes() == 4 && t.row_is_contiguous() && !t.row_offset;
+  };
+  if (!lies_together(d) || !lies_together(x) || !lies_together(at)) return false;
+  const auto apart = [&](const Tile& t) {
+    const std::int64_t row = d.free_size * 4, other = t.free_size * 4;
+    return d.row(d.rows - 1) + row <= t.row(0) || t.row(t.rows - 1) + other <= d.row(0);
+  };
+  if (d.row_bytes < 0 || x.row_bytes < 0 || at.row_bytes < 0 || !apart(x) || !apart(at)) return false;
+  const auto size = static_cast<std::uint32_t>(x.free_size);
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    const auto* index = reinterpret_cast<const std::uint32_t*>(at.row(row));
+    const auto* in = reinterpret_cast<const std::uint32_t*>(x.row(row));
+    auto* out = reinterpret_cast<std::uint32_t*>(d.row(row));
+    for (std::int64_t j = 0; j < d.free_size; ++j) {
+      const std::uint32_t from = index[j];
+      if (from >= size) return false;
+      out[j] = in[from];
+    }
+  }
+  return true;
+}
+
 void run(Run& r) {
+  if (run_words(r)) return;
   const Tile &d = r.tile(dst), &x = r.tile(data), &at = r.tile(indices);
   // Words that lie together are read where they lie: most of a long row is not asked for.
   const bool lies_together = x.element_bytes() == 4 && x.row_is_contiguous() && !x.row_offset;

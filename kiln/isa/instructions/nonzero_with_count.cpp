@@ -59,14 +59,19 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 // Every index and the count depend on the whole row; the other rows of dst are left alone.
 void track(Track& t) {
   const std::int64_t rows = t.partitions(dst), columns = t.free_size(dst), in_columns = t.free_size(src);
-  const std::vector<Shadow> in = t.read(src);
   std::vector<Shadow> out(rows * columns);
   std::vector<std::uint8_t> written(rows * columns);
+  bool clean = true;
+  for (std::int64_t row = 0; row < rows; row += kGroup) {
+    clean = clean && t.is_row_clean(src, row);
+    std::fill_n(written.begin() + row * columns, columns, std::uint8_t{1});
+  }
+  if (clean) return t.write_where(dst, out, written);
+  const std::vector<Shadow> in = t.read(src);
   for (std::int64_t row = 0; row < rows; row += kGroup) {
     const auto begin = in.begin() + row * in_columns, end = begin + in_columns;
     const auto first = std::find_if(begin, end, [](Shadow s) { return s != 0; });
     std::fill_n(out.begin() + row * columns, columns, first == end ? Shadow{0} : *first);
-    std::fill_n(written.begin() + row * columns, columns, std::uint8_t{1});
   }
   t.write_where(dst, out, written);
 }

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -38,9 +40,26 @@ void check(Check& c) {
 
 bool is_int32(DType t) { return t == DType::int32 || t == DType::uint32; }
 
+// Columns come one after the other as they lie in memory, and results go where they belong, where all of them are read
+// before the first one is written.
+void follow_memory(Tile& d, Tile& x) {
+  const bool regular = !x.column && !x.row_offset && d.row_is_contiguous() && !d.row_offset;
+  if (!regular || x.free_rank < 2 || x.free_size > static_cast<std::int64_t>(kChunk)) return;
+  struct Both {
+    Dim from, to;
+  };
+  Both dims[kMaxOperandRank];
+  std::int64_t step = 1;
+  for (int i = x.free_rank - 1; i >= 0; step *= x.free[i--].count) dims[i] = {x.free[i], {step, x.free[i].count}};
+  std::ranges::stable_sort(dims, dims + x.free_rank, std::greater<>(), [](const Both& b) { return b.from.stride; });
+  Dim sorted[kMaxOperandRank];
+  d.free_rank = x.free_rank;
+  for (int i = 0; i < d.free_rank; ++i) sorted[i] = dims[i].from, d.free[i] = dims[i].to;
+  x.free_rank = static_cast<std::uint8_t>(merge_dims(sorted, x.free_rank, x.free));
+}
+
 // Bit operators, and exact addition of 32-bit integers: raw elements.
-void run_bits(Run& r) {
-  const Tile &d = r.tile(dst), &x = r.tile(data);
+void run_bits(Run& r, const Tile& d, const Tile& x) {
   alignas(64) std::uint32_t acc[kChunk], row_bits[kChunk];
   for (std::int64_t first = 0; first < x.free_size; first += kChunk) {
     const std::size_t n = std::min<std::size_t>(kChunk, x.free_size - first);
@@ -58,9 +77,10 @@ void run_bits(Run& r) {
 }
 
 void run(Run& r) {
-  const Tile &d = r.tile(dst), &x = r.tile(data);
+  Tile d = r.tile(dst), x = r.tile(data);
+  follow_memory(d, x);
   const bool exact = r.alu(op) == AluOp::add && is_int32(d.dtype) && is_int32(x.dtype);
-  if (is_bitvec(r.alu(op)) || exact) return run_bits(r);
+  if (is_bitvec(r.alu(op)) || exact) return run_bits(r, d, x);
   const bool average = r.alu(op) == AluOp::average;
   const AluOp fold = average ? AluOp::add : r.alu(op);
   const float count = static_cast<float>(x.rows);

@@ -134,6 +134,19 @@ void store_results(Run& r, std::int64_t row, std::int64_t first, std::size_t n, 
   store_results(r, r.tile(dst), row, first, n, values);
 }
 
+// Results of `groups` columns, one column after the other: false where they are not floats side by side in each row.
+bool store_columns(Run& r, std::vector<float>& values, std::int64_t groups) {
+  const Tile& to = r.tile(dst);
+  if (to.dtype != DType::float32 || !to.row_is_contiguous()) return false;
+  if (r.boolean(negate)) r.k.alu_vs(AluOp::multiply, values.data(), -1.0f, values.data(), values.size());
+  for (std::int64_t row = 0; row < to.rows; ++row) {
+    if (to.row_offset && to.row_offset[row] == kSkipRow) continue;
+    auto* out = reinterpret_cast<float*>(to.row(row));
+    for (std::int64_t g = 0; g < groups; ++g) out[g] = values[g * to.rows + row];
+  }
+  return true;
+}
+
 // One result per row, in one piece where they lie together.
 void store_column(Run& r, std::vector<float>& values) {
   Tile to = r.tile(dst);
@@ -245,6 +258,8 @@ void run_long_groups(Run& r, std::int64_t size) {
       fold_converted(r, x, g, size, of_group);
     }
   }
+  if (groups == 1 && r.tile(dst).is_dense()) return store_column(r, acc);
+  if (store_columns(r, acc, groups)) return;
   if (groups == 1) return store_column(r, acc);
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t g = 0; g < groups; ++g) out[g] = acc[g * x.rows + row];

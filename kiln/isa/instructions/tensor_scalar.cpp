@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/grid.h"
-#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/rows.h"
 #include "kiln/isa/semantics/track.h"
 #include "kiln/isa/text/text_words.h"
 
@@ -233,25 +233,26 @@ void run_exact(Run& r) {
   alignas(64) std::uint32_t x[kChunk], numbers[2][kChunk];
   for (std::size_t i = 0; i < steps(r).size(); ++i)
     std::fill_n(numbers[i], std::min(kMost, d.count()), static_cast<std::uint32_t>(r.integer(kSteps[i].operand)));
-  const auto apply = [&](std::size_t n) {
+  const auto apply = [&](const std::uint32_t* in, std::uint32_t* out, std::size_t n) {
     for (std::size_t i = 0; i < steps(r).size(); ++i) {
-      const std::uint32_t *left = x, *right = numbers[i];
+      const std::uint32_t *left = i == 0 ? in : out, *right = numbers[i];
       if (r.boolean(kSteps[i].reverse)) std::swap(left, right);
-      r.k.int_vv(r.alu(kSteps[i].op), is_signed, left, right, x, n);
+      r.k.int_vv(r.alu(kSteps[i].op), is_signed, left, right, out, n);
     }
   };
   const std::int64_t rows = std::max<std::int64_t>(kMost / d.free_size, 1);  // short ones at a time
+  Rows to(r, d), from(r, in);
   for (std::int64_t row = 0; rows > 1 && row < d.rows; row += rows) {
     const std::int64_t count = std::min(rows, d.rows - row);
-    load_rows_bits(r, in, row, count, x);
-    apply(count * d.free_size);
-    store_rows_bits(r, d, row, count, x);
+    std::uint32_t* const in_place = to.bits(row);
+    apply(from.load_bits(row, count, x), in_place ? in_place : x, count * d.free_size);
+    if (!in_place) to.store_bits(row, count, x);
   }
   for (std::int64_t row = 0; rows == 1 && row < d.rows; ++row) {
     for (std::int64_t first = 0; first < d.free_size; first += kMost) {
       const std::size_t n = std::min(kMost, d.free_size - first);
       load_row_bits(r, in, row, first, n, x);
-      apply(n);
+      apply(x, x, n);
       store_row_bits(r, d, row, first, n, x);
     }
   }

@@ -7,7 +7,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/grid.h"
-#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/rows.h"
 #include "kiln/isa/semantics/track.h"
 
 namespace kiln::isa::instruction::tensor_tensor {
@@ -91,37 +91,42 @@ void run_bits(Run& r) {
   follow_memory(d, a, b);
   if (d.is_dense() && a.is_dense() && b.is_dense()) flatten(d), flatten(a), flatten(b);
   const int width = 8 * size_bytes(d.dtype);
-  alignas(64) std::uint32_t x[kChunk], y[kChunk];
-  const auto apply = [&](std::size_t n) {
-    is_bitvec(r.alu(op)) ? r.k.bits_vv(r.alu(op), width, x, y, x, n)
-                         : r.k.int_vv(r.alu(op), a.dtype == DType::int32, x, y, x, n);
+  alignas(64) std::uint32_t x[kChunk], y[kChunk], z[kChunk];
+  const auto apply = [&](const std::uint32_t* left, const std::uint32_t* right, std::uint32_t* out, std::size_t n) {
+    is_bitvec(r.alu(op)) ? r.k.bits_vv(r.alu(op), width, left, right, out, n)
+                         : r.k.int_vv(r.alu(op), a.dtype == DType::int32, left, right, out, n);
   };
   constexpr auto kMost = static_cast<std::int64_t>(kChunk);
   const std::int64_t rows = std::max<std::int64_t>(kMost / d.free_size, 1);  // short ones at a time
+  Rows to(r, d), from_a(r, a), from_b(r, b);
   for (std::int64_t row = 0; rows > 1 && row < d.rows; row += rows) {
     const std::int64_t count = std::min(rows, d.rows - row);
-    load_rows_bits(r, a, row, count, x);
-    load_rows_bits(r, b, row, count, y);
-    apply(count * d.free_size);
-    store_rows_bits(r, d, row, count, x);
+    std::uint32_t* const in_place = to.bits(row);
+    apply(from_a.load_bits(row, count, x), from_b.load_bits(row, count, y), in_place ? in_place : z,
+          count * d.free_size);
+    if (!in_place) to.store_bits(row, count, z);
   }
   for (std::int64_t row = 0; rows == 1 && row < d.rows; ++row) {
     for (std::int64_t first = 0; first < d.free_size; first += kMost) {
       const std::size_t n = std::min(kMost, d.free_size - first);
       load_row_bits(r, a, row, first, n, x);
       load_row_bits(r, b, row, first, n, y);
-      apply(n);
-      store_row_bits(r, d, row, first, n, x);
+      apply(x, y, z, n);
+      store_row_bits(r, d, row, first, n, z);
     }
   }
 }
 
 // Tiles of one dtype of 8 or 16 bits without gaps, as they are; false for others. Nobody asks of what magnitude
-// integers are.
+// integers are, and of floating-point numbers only when they are written, unless something is written over.
 bool run_narrow(const Run& r, const Tile& d, const Tile& a, const Tile& b) {
-  const bool fits = is_integer(d.dtype) && d.element_bytes() <= 2 && a.dtype == d.dtype && b.dtype == d.dtype;
-  if (!fits || !d.is_dense() || !a.is_dense() || !b.is_dense()) return false;
-  r.k.alu_narrow(r.alu(op), d.dtype, a.data, b.data, d.data, d.count());
+  const AluOp f = r.alu(op);
+  const bool is_choice =
+      (f == AluOp::maximum || f == AluOp::minimum) && is_float(d.dtype) && !(r.seen && r.seen->before.asked);
+  const bool fits = d.element_bytes() <= 2 && d.dtype != DType::bfloat16 && (is_choice || is_integer(d.dtype));
+  if (!fits || a.dtype != d.dtype || b.dtype != d.dtype || !d.is_dense() || !a.is_dense() || !b.is_dense())
+    return false;
+  r.k.alu_narrow(f, d.dtype, a.data, b.data, d.data, d.count());
   return true;
 }
 

@@ -74,6 +74,18 @@ void Box::arrange() {
     }
   }
   rank_ = n;
+  const bool is_plain = n > 0 && axes_[n - 1].to == 1 && axes_[n - 1].from == 1;
+  way_ = n == 0 ? Way::one : is_plain ? Way::blocks : arrange_squares() ? Way::squares : Way::steps;
+}
+
+// Whether the last axis has no gaps where it is written, and another one none where it is read: a matrix and its
+// transpose. That one becomes the last.
+bool Box::arrange_squares() {
+  const Axis across = axes_[rank_ - 1];
+  Axis* const down = std::find_if(axes_, axes_ + rank_ - 1, [](const Axis& a) { return a.from == 1; });
+  if (across.to != 1 || across.from == 0 || down == axes_ + rank_ - 1) return false;
+  std::rotate(down, down + 1, axes_ + rank_);
+  return true;
 }
 
 template <class Fn>
@@ -131,15 +143,35 @@ void Box::move_blocks(int size, const std::byte* from, std::byte* to) const {
   });
 }
 
-// The last axis has no gaps where it is written, and another one none where it is read: a matrix and its transpose.
-bool Box::move_squares(const Kernels& k, int size, const std::byte* from, std::byte* to) {
-  const Axis across = axes_[rank_ - 1];
-  Axis* const down = std::find_if(axes_, axes_ + rank_ - 1, [](const Axis& a) { return a.from == 1; });
-  if (across.to != 1 || across.from == 0 || down == axes_ + rank_ - 1) return false;
-  std::rotate(down, down + 1, axes_ + rank_);  // the last but one, then
-  const Axis columns = axes_[rank_ - 1];
+void Box::move_squares(const Kernels& k, int size, const std::byte* from, std::byte* to) const {
+  const Axis across = axes_[rank_ - 2], columns = axes_[rank_ - 1];
   for_outer(rank_ - 2, size, from, to, [&](const std::byte* here, std::byte* there) {
     k.transpose(size, here, across.from, there, columns.to, across.count, columns.count);
+  });
+}
+
+std::optional<std::uint32_t> Box::move_numbers(const Kernels& k, int size, const std::byte* from, std::byte* to) {
+  if (way_ == Way::unknown) arrange();
+  if (way_ != Way::squares) return std::nullopt;
+  const Axis across = axes_[rank_ - 2], columns = axes_[rank_ - 1];
+  std::uint32_t largest = 0;
+  for_outer(rank_ - 2, size, from, to, [&](const std::byte* here, std::byte* there) {
+    const std::uint32_t of_matrix =
+        k.transpose_numbers(size, here, across.from, there, columns.to, across.count, columns.count);
+    largest = std::max(largest, of_matrix);
+  });
+  return largest;
+}
+
+// Words of which every second one is read or written, as parts of complex numbers lie, by vectors.
+bool Box::move_parts(const Kernels& k, const std::byte* from, std::byte* to) const {
+  const Axis inner = axes_[rank_ - 1];
+  const auto n = static_cast<std::size_t>(inner.count);
+  const bool takes = inner.to == 1 && inner.from == 2, puts = inner.to == 2 && inner.from == 1;
+  if (!takes && !puts) return false;
+  for_outer(rank_ - 1, sizeof(std::uint32_t), from, to, [&](const std::byte* here, std::byte* there) {
+    takes ? k.load_bits(sizeof(std::uint32_t), here, inner.from, n, reinterpret_cast<std::uint32_t*>(there))
+          : k.store_bits(sizeof(std::uint32_t), reinterpret_cast<const std::uint32_t*>(here), n, there, inner.to);
   });
   return true;
 }
@@ -153,10 +185,11 @@ void Box::move_steps(const std::byte* from, std::byte* to) const {
 }
 
 void Box::move(const Kernels& k, int size, const std::byte* from, std::byte* to) {
-  arrange();
-  if (rank_ == 0) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(size)));
-  if (axes_[rank_ - 1].to == 1 && axes_[rank_ - 1].from == 1) return move_blocks(size, from, to);
-  if (move_squares(k, size, from, to)) return;
+  if (way_ == Way::unknown) arrange();
+  if (way_ == Way::one) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(size)));
+  if (way_ == Way::blocks) return move_blocks(size, from, to);
+  if (way_ == Way::squares) return move_squares(k, size, from, to);
+  if (size == 4 && move_parts(k, from, to)) return;
   if (size == 4) return move_steps<std::uint32_t>(from, to);
   if (size == 2) return move_steps<std::uint16_t>(from, to);
   move_steps<std::uint8_t>(from, to);

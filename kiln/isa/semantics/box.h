@@ -41,21 +41,30 @@ class Box {
   void add(const Axis& axis) {
     if (axis.count != 1) axes_[rank_++] = axis;
   }
-  // Moves all elements, which are `size` bytes each. None that is written is one that is read.
+  // Moves all elements, which are `size` bytes each. None that is written is one that is read. In what order they are
+  // best moved is found out the first time.
   void move(const Kernels& k, int size, const std::byte* from, std::byte* to);
+  // Numbers of float32 or bfloat16 as Kernels::transpose_numbers moves them, where that is what moves them best.
+  // Returns the largest; nothing: no element was moved.
+  std::optional<std::uint32_t> move_numbers(const Kernels& k, int size, const std::byte* from, std::byte* to);
 
  private:
+  enum class Way : std::uint8_t { unknown, one, blocks, squares, steps };
+
   void arrange();
+  bool arrange_squares();
   // The inner axes, of which the other ones repeat the move.
   template <class Fn>
   void for_outer(int outer, int size, const std::byte* from, std::byte* to, Fn&& fn) const;
   void move_blocks(int size, const std::byte* from, std::byte* to) const;
-  bool move_squares(const Kernels& k, int size, const std::byte* from, std::byte* to);
+  void move_squares(const Kernels& k, int size, const std::byte* from, std::byte* to) const;
+  bool move_parts(const Kernels& k, const std::byte* from, std::byte* to) const;
   template <class Word>
   void move_steps(const std::byte* from, std::byte* to) const;
 
   static constexpr int kMostAxes = 2 * (kMaxOperandRank + 1);
   int rank_ = 0;
+  Way way_ = Way::unknown;
   Axis axes_[kMostAxes];
 };
 

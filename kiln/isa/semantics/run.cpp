@@ -7,6 +7,7 @@
 
 #include "kiln/isa/semantics/box.h"
 #include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/rows.h"
 
 namespace kiln::isa {
 
@@ -129,13 +130,6 @@ void scatter(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, 
   });
 }
 
-// Where a wide integer lies is told when float32 rounds it, so only those that it does not round leave their place.
-bool stays_exact(const std::uint32_t* words, std::size_t n) {
-  std::uint32_t all = 0;
-  for (std::size_t i = 0; i < n; ++i) all |= words[i];
-  return all < 1u << 24;
-}
-
 // Calls fn(first, n) for pieces of a row that fit into a buffer of kChunk elements.
 template <class Fn>
 void for_pieces(std::int64_t first, std::size_t n, Fn&& fn) {
@@ -188,53 +182,6 @@ void store_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first
   });
 }
 
-namespace {
-
-bool is_regular(const Tile& t) { return !t.row_offset && !t.column && t.row_bytes % t.element_bytes() == 0; }
-
-// Whole rows, one after the other.
-Box box_of_rows(const Tile& t, std::int64_t rows, bool gathers) {
-  Box box;
-  std::int64_t step = 1;
-  const auto add = [&](const Dim& d) {
-    gathers ? box.add({d.count, d.stride, step}) : box.add({d.count, step, d.stride});
-    step *= d.count;
-  };
-  for (int d = t.free_rank - 1; d >= 0; --d) add(t.free[d]);
-  add({t.row_bytes / t.element_bytes(), rows});
-  return box;
-}
-
-}  // namespace
-
-void load_rows(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, float* out) {
-  alignas(64) std::uint32_t words[kChunk];
-  const std::int64_t n = rows * t.free_size;
-  const auto size = static_cast<int>(t.element_bytes());
-  if (is_regular(t) && t.dtype == DType::float32)
-    return box_of_rows(t, rows, true).move(r.k, size, t.row(row), reinterpret_cast<std::byte*>(out));
-  if (is_regular(t)) {
-    box_of_rows(t, rows, true).move(r.k, size, t.row(row), reinterpret_cast<std::byte*>(words));
-    if (!is_wide_integer(t.dtype) || stays_exact(words, n)) return r.k.load(t.dtype, words, 1, n, out);
-  }
-  for (std::int64_t i = 0; i < rows; ++i, out += t.free_size) {
-    const float* from = load_row(r, t, row + i, 0, t.free_size, out);
-    if (from != out) std::copy_n(from, t.free_size, out);
-  }
-}
-
-void store_rows(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, const float* values) {
-  if (!is_regular(t) || is_wide_integer(t.dtype)) {
-    for (std::int64_t i = 0; i < rows; ++i) store_row(r, t, row + i, 0, t.free_size, values + i * t.free_size);
-    return;
-  }
-  alignas(64) std::uint32_t words[kChunk];
-  if (t.dtype != DType::float32) r.k.store(t.dtype, values, rows * t.free_size, words, 1);
-  const void* from = t.dtype == DType::float32 ? static_cast<const void*>(values) : words;
-  box_of_rows(t, rows, false)
-      .move(r.k, static_cast<int>(t.element_bytes()), static_cast<const std::byte*>(from), t.row(row));
-}
-
 void load_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
                    std::uint32_t* out) {
   const int size = size_bytes(t.dtype);
@@ -275,28 +222,6 @@ const void* load_row_words(const Run& r, const Tile& t, std::int64_t row, std::i
 void store_row_words(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
                      const void* words) {
   scatter(r, t, row, first, static_cast<std::int64_t>(n), words);
-}
-
-void load_rows_words(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, void* out) {
-  const std::int64_t size = t.element_bytes();
-  if (is_regular(t))
-    return box_of_rows(t, rows, true).move(r.k, static_cast<int>(size), t.row(row), static_cast<std::byte*>(out));
-  for (std::int64_t i = 0; i < rows; ++i)
-    gather(r, t, row + i, 0, t.free_size, static_cast<std::byte*>(out) + i * t.free_size * size);
-}
-
-void load_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, std::uint32_t* out) {
-  const auto size = static_cast<int>(t.element_bytes());
-  if (size == 4) return load_rows_words(r, t, row, rows, out);
-  if (t.is_dense()) return r.k.load_bits(size, t.row(row), 1, rows * t.free_size, out);
-  alignas(64) std::uint16_t words[kChunk];
-  load_rows_words(r, t, row, rows, words);
-  r.k.load_bits(size, words, 1, rows * t.free_size, out);
-}
-
-void store_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, const std::uint32_t* bits) {
-  if (t.is_dense()) return r.k.store_bits(size_bytes(t.dtype), bits, rows * t.free_size, t.row(row), 1);
-  for (std::int64_t i = 0; i < rows; ++i) store_row_bits(r, t, row + i, 0, t.free_size, bits + i * t.free_size);
 }
 
 namespace {

@@ -163,9 +163,6 @@ const float* load_row(const Run& r, const Tile& tile, std::int64_t row, std::int
                       float* scratch);
 void store_row(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                const float* values);
-// Whole rows, at most kChunk elements in all, one after the other.
-void load_rows(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, float* out);
-void store_rows(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, const float* values);
 // The same of a row with raw bits, zero-extended.
 void load_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                    std::uint32_t* out);
@@ -176,10 +173,6 @@ const void* load_row_words(const Run& r, const Tile& tile, std::int64_t row, std
                            void* scratch);
 void store_row_words(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                      const void* words);
-// Of whole rows, at most kChunk elements in all, one after the other.
-void load_rows_words(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, void* out);
-void load_rows_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, std::uint32_t* out);
-void store_rows_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, const std::uint32_t* bits);
 
 // Copies every element bit for bit (equal dtypes) or through float32, walking both tiles in row-major order;
 // shapes may differ, element counts may not. Skipped rows of either side are left alone.

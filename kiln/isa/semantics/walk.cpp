@@ -1,10 +1,9 @@
 // Walks over tiles row by row, in float32: map_rows and what is made of it.
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <type_traits>
+#include <optional>
 
-#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/rows.h"
 
 namespace kiln::isa {
 namespace {
@@ -104,31 +103,20 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
   const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n;
-  const auto is_direct = [](const Tile& t) { return t.dtype == DType::float32 && t.row_is_contiguous(); };
   Sight sight(r, dst, dst);
+  Rows to(r, dst);
+  std::optional<Rows> from[3];
+  for (std::size_t k = 0; k < inputs.size(); ++k) from[k].emplace(r, *inputs.begin()[k]);
   for (std::int64_t first = 0; first < dst.rows; first += block) {
     const std::int64_t rows = std::min(block, dst.rows - first);
-    RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result, n};
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const Tile& from = *inputs.begin()[k];
-      if (from.is_dense() && is_direct(from)) {
-        chunk.in[k] = reinterpret_cast<const float*>(from.row(first));
-      } else if (from.is_dense()) {
-        r.k.load(from.dtype, from.row(first), 1, chunk.n, scratch[k]);
-      } else {
-        load_rows(r, from, first, rows, scratch[k]);
-      }
-    }
+    float* const in_place = to.floats(first);
+    RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {}, in_place ? in_place : result, n};
+    for (std::size_t k = 0; k < inputs.size(); ++k) chunk.in[k] = from[k]->load(first, rows, scratch[k]);
     if (dst.is_dense()) sight.before(first, 0, chunk.n);
     if (dst.is_dense()) sight.ask(chunk);
-    if (dst.is_dense() && is_direct(dst)) chunk.out = reinterpret_cast<float*>(dst.row(first));
     body(chunk);
-    if (dst.is_dense()) {
-      if (!is_direct(dst)) r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
-      sight.after(first, 0, chunk.n);
-    } else {
-      store_rows(r, dst, first, rows, result);
-    }
+    if (!in_place) to.store(first, rows, result);
+    if (dst.is_dense()) sight.after(first, 0, chunk.n);
   }
 }
 

@@ -204,7 +204,28 @@ bool alu_integers(AluOp op, const void* a, const void* b, void* out, std::size_t
   return false;
 }
 
+// Of 8 or 16 bits.
+bool has_nan(DType t, const void* x, std::size_t n) {
+  const DTypeInfo& row = info(t);
+  const std::uint32_t top = ((1u << row.exponent_bits) - 1) << row.mantissa_bits;
+  const std::uint32_t last = row.has_infinity ? top : (top | ((1u << row.mantissa_bits) - 1)) - 1;
+  return largest(row.size_bytes, x, 1, n) > last;
+}
+
+// maximum and minimum of floating-point numbers among which there is no NaN.
+template <class T>
+bool alu_in_order(AluOp op, const void* a, const void* b, void* out, std::size_t n) {
+  const Row<T> x{static_cast<const T*>(a)}, y{static_cast<const T*>(b)};
+  op == AluOp::maximum ? each(InOrder<AluOp::maximum>(), x, y, static_cast<T*>(out), n)
+                       : each(InOrder<AluOp::minimum>(), x, y, static_cast<T*>(out), n);
+  return true;
+}
+
 bool alu_narrow(AluOp op, DType t, const void* a, const void* b, void* out, std::size_t n) {
+  const bool in_order =
+      (op == AluOp::maximum || op == AluOp::minimum) && is_float(t) && !has_nan(t, a, n) && !has_nan(t, b, n);
+  if (in_order && size_bytes(t) == 1) return alu_in_order<std::int8_t>(op, a, b, out, n);
+  if (in_order && size_bytes(t) == 2) return alu_in_order<std::int16_t>(op, a, b, out, n);
   if (t == DType::int8) return alu_integers<std::int8_t>(op, a, b, out, n);
   if (t == DType::uint8) return alu_integers<std::uint8_t>(op, a, b, out, n);
   if (t == DType::int16) return alu_integers<std::int16_t>(op, a, b, out, n);

@@ -1,5 +1,6 @@
 // The operators on rows of bfloat16, which pass through float32 in registers only.
 #include <algorithm>
+#include <type_traits>
 
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/plain/plain.h"
@@ -23,13 +24,24 @@ using V = hn::Vec<D>;
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 constexpr std::size_t kStep = 2 * kLanes;
 
+using Raw = hn::Repartition<std::uint16_t, D>;
+
+// A vector of elements as float32: the second of each two elements are already where float32 has its upper half.
+struct Pair {
+  V even, odd;
+};
+
+HWY_INLINE Pair widened(hn::Vec<Raw> x) {
+  const hn::RebindToUnsigned<D> du;
+  const auto words = hn::BitCast(du, x);
+  return {hn::BitCast(D(), hn::ShiftLeft<16>(words)), hn::BitCast(D(), hn::And(words, hn::Set(du, 0xffff0000u)))};
+}
+
 // A signalling NaN becomes quiet where the result is rounded, if it has come through.
 struct Elements {
   const std::uint16_t* data;
-  HWY_INLINE V get(std::size_t i) const {
-    const hn::Rebind<std::uint16_t, D> d_raw;
-    return hn::BitCast(D(), hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<D>(), hn::LoadU(d_raw, data + i))));
-  }
+  HWY_INLINE hn::Vec<Raw> raw(std::size_t i) const { return hn::LoadU(Raw(), data + i); }
+  HWY_INLINE Pair get(std::size_t i) const { return widened(raw(i)); }
   // The elements from `first` on, in a buffer of their own.
   Elements rest(std::size_t first, std::size_t n, std::uint16_t* buffer) const {
     std::copy(data + first, data + n, buffer);
@@ -39,27 +51,58 @@ struct Elements {
 
 struct Number {
   float value;
-  HWY_INLINE V get(std::size_t) const { return hn::Set(D(), value); }
+  HWY_INLINE Pair get(std::size_t) const { return {hn::Set(D(), value), hn::Set(D(), value)}; }
   Number rest(std::size_t, std::size_t, std::uint16_t*) const { return *this; }
 };
 
-using Raw = hn::Repartition<std::uint16_t, D>;
-
-// Two vectors: their upper halves, once rounded, are the elements. NaNs are rare and looked for in both at once: one
-// makes a NaN of their sum, as opposite infinities do.
-HWY_INLINE hn::Vec<Raw> rounded(V low, V high) {
+// The upper halves, once rounded, are the elements. NaNs are rare and looked for in both at once: one makes a NaN of
+// their sum, as opposite infinities do.
+HWY_INLINE hn::Vec<Raw> rounded(const Pair& x) {
   const hn::RebindToUnsigned<D> du;
-  const auto to_even = [&](V x) HWY_ATTR {
-    const auto bits = hn::BitCast(du, x);
+  const auto to_even = [&](V value) HWY_ATTR {
+    const auto bits = hn::BitCast(du, value);
     const auto is_odd = hn::TestBit(bits, hn::Set(du, 0x10000u));
     return hn::Add(bits, hn::IfThenElse(is_odd, hn::Set(du, 0x8000u), hn::Set(du, 0x7fffu)));
   };
-  auto first = to_even(low), second = to_even(high);
-  if (HWY_UNLIKELY(!hn::AllFalse(D(), hn::IsNaN(hn::Add(low, high))))) {
-    first = round_bits<16>(du, hn::BitCast(du, low));
-    second = round_bits<16>(du, hn::BitCast(du, high));
+  auto even = to_even(x.even), odd = to_even(x.odd);
+  if (HWY_UNLIKELY(!hn::AllFalse(D(), hn::IsNaN(hn::Add(x.even, x.odd))))) {
+    even = round_bits<16>(du, hn::BitCast(du, x.even));
+    odd = round_bits<16>(du, hn::BitCast(du, x.odd));
   }
-  return hn::ConcatOdd(Raw(), hn::BitCast(Raw(), second), hn::BitCast(Raw(), first));
+  return hn::OddEven(hn::BitCast(Raw(), odd), hn::BitCast(Raw(), hn::ShiftRight<16>(even)));
+}
+
+// An operator by way of float32.
+template <AluOp kOp>
+struct InFloat {
+  template <class A, class B>
+  HWY_INLINE hn::Vec<Raw> operator()(const A& a, const B& b, std::size_t i) const {
+    const Pair x = a.get(i), y = b.get(i);
+    const Arith<kOp> fn;
+    return rounded({fn(D(), x.even, y.even), fn(D(), x.odd, y.odd)});
+  }
+};
+
+// maximum and minimum of elements as they are. NaN has no place there and goes by way of float32.
+template <AluOp kOp>
+struct AsBits {
+  HWY_INLINE hn::Vec<Raw> operator()(const Elements& a, const Elements& b, std::size_t i) const {
+    const hn::RebindToSigned<Raw> di;
+    const auto x = a.raw(i), y = b.raw(i);
+    const auto magnitude = hn::Max(hn::Add(x, x), hn::Add(y, y));
+    if (HWY_UNLIKELY(!hn::AllFalse(Raw(), hn::Gt(magnitude, hn::Set(Raw(), 0xff00))))) return InFloat<kOp>()(a, b, i);
+    return hn::BitCast(Raw(), InOrder<kOp>()(di, hn::BitCast(di, x), hn::BitCast(di, y)));
+  }
+};
+
+template <AluOp kOp, class A, class B>
+auto way_of() {
+  constexpr bool kElements = std::is_same_v<A, Elements> && std::is_same_v<B, Elements>;
+  if constexpr (kElements && (kOp == AluOp::maximum || kOp == AluOp::minimum)) {
+    return AsBits<kOp>{};
+  } else {
+    return InFloat<kOp>{};
+  }
 }
 
 // The largest of elements that were written.
@@ -77,20 +120,18 @@ class Largest {
   hn::Vec<Raw> found_;
 };
 
-template <class Fn, class A, class B>
-std::uint32_t each(const Fn fn, const A a, const B b, std::uint16_t* out, std::size_t n) {
+template <class Way, class A, class B>
+std::uint32_t each(const Way way, const A a, const B b, std::uint16_t* out, std::size_t n) {
   Largest largest;
   std::size_t i = 0;
   for (; i + kStep <= n; i += kStep) {
-    const auto result = rounded(fn(D(), a.get(i), b.get(i)), fn(D(), a.get(i + kLanes), b.get(i + kLanes)));
+    const auto result = way(a, b, i);
     largest.add(result);
     hn::StoreU(result, Raw(), out + i);
   }
   if (i == n) return largest.get();
   std::uint16_t left[kStep] = {}, right[kStep] = {}, results[kStep];
-  const A last_a = a.rest(i, n, left);
-  const B last_b = b.rest(i, n, right);
-  const auto result = rounded(fn(D(), last_a.get(0), last_b.get(0)), fn(D(), last_a.get(kLanes), last_b.get(kLanes)));
+  const auto result = way(a.rest(i, n, left), b.rest(i, n, right), 0);
   largest.add(hn::IfThenElseZero(hn::FirstN(Raw(), n - i), result));
   hn::StoreU(result, Raw(), results);
   std::copy_n(results, n - i, out + i);
@@ -101,9 +142,9 @@ std::uint32_t each(const Fn fn, const A a, const B b, std::uint16_t* out, std::s
 template <class A, class B>
 bool alu(AluOp op, A a, B b, std::uint16_t* out, std::size_t n, std::uint32_t& largest) {
   switch (op) {
-#define KILN_ALU(name, cls, ...)                                                                             \
-  case AluOp::name:                                                                                          \
-    if constexpr (has_float(AluOp::name, AluClass::cls)) largest = each(Arith<AluOp::name>{}, a, b, out, n); \
+#define KILN_ALU(name, cls, ...)                                                                                    \
+  case AluOp::name:                                                                                                 \
+    if constexpr (has_float(AluOp::name, AluClass::cls)) largest = each(way_of<AluOp::name, A, B>(), a, b, out, n); \
     return has_float(AluOp::name, AluClass::cls);
 #include "kiln/num/alu.def"
 #undef KILN_ALU

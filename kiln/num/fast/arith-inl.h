@@ -116,6 +116,24 @@ struct Int {
   }
 };
 
+// The bits of a floating-point number as an integer that has the order of its values, -0 before +0, and back. It has no
+// place for NaN.
+template <class I>
+HWY_INLINE I in_order(I x) {
+  const hn::DFromV<I> d;
+  return hn::Xor(x, hn::And(hn::BroadcastSignBit(x), hn::Set(d, hwy::LimitsMax<hn::TFromV<I>>())));
+}
+
+// maximum and minimum of such bits.
+template <AluOp kOp>
+struct InOrder {
+  template <class D, class I>
+  HWY_INLINE I operator()(D, I x, I y) const {
+    const I p = in_order(x), q = in_order(y);
+    return in_order(kOp == AluOp::maximum ? hn::Max(p, q) : hn::Min(p, q));
+  }
+};
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::fast
 HWY_AFTER_NAMESPACE();

@@ -42,30 +42,51 @@ struct FromBool {
   }
 };
 
-// A float8 put in place as a float32 has the right value but for the bias, which an exact product puts right.
+// A float8 put in place as a float16 has the right value but for the bias, which an exact product puts right. What is
+// not finite is rare and looked for first: it is put together by hand.
 struct FromFloat8 {
   explicit FromFloat8(const DTypeInfo& row)
-      : shift(23 - row.mantissa_bits),
-        rebias(static_cast<std::uint32_t>(2 * 127 - row.bias) << 23),
+      : mantissa_bits(row.mantissa_bits),
         infinity((0x7fu >> row.mantissa_bits) << row.mantissa_bits),
-        finite_end(row.has_infinity ? infinity : 0x7f) {}
+        last_finite(static_cast<std::int8_t>((row.has_infinity ? infinity : 0x7fu) - 1)),
+        kept(static_cast<std::int16_t>(0x8000u | 0x7fu << (10 - row.mantissa_bits))),
+        factor(static_cast<float>(1 << (15 - row.bias))) {}
 
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::int16_t, D> d_half;
+    const hn::Rebind<std::int8_t, D> d_code;
+    const auto code = hn::BitCast(d_code, raw);
+    const auto magnitude = hn::And(code, hn::Set(d_code, std::int8_t{0x7f}));
+    if (HWY_UNLIKELY(!hn::AllFalse(d_code, hn::Gt(magnitude, hn::Set(d_code, last_finite))))) return any(d, raw);
+    const auto in_place =
+        hn::And(hn::ShiftLeftSame(hn::PromoteTo(d_half, code), 10 - mantissa_bits), hn::Set(d_half, kept));
+    const hn::Rebind<hwy::float16_t, D> d_float16;
+    return hn::Mul(hn::PromoteTo(d, hn::BitCast(d_float16, in_place)), hn::Set(d, factor));
+  }
+
+ private:
+  template <class D, class V>
+  HWY_NOINLINE hn::Vec<D> any(D d, V raw) const {
     const hn::Rebind<std::uint32_t, D> du;
     const auto bits = hn::PromoteTo(du, raw);
     const auto code = hn::And(bits, hn::Set(du, 0x7fu));
-    const auto aligned = hn::ShiftLeftSame(code, shift);
-    const auto finite = hn::Mul(hn::BitCast(d, aligned), hn::BitCast(d, hn::Set(du, rebias)));
+    const auto aligned = hn::ShiftLeftSame(code, 23 - mantissa_bits);
+    // As a float32 its bias is 127; the product of both powers of two is that of float16 and `factor`.
+    const auto finite = hn::Mul(hn::Mul(hn::BitCast(d, aligned), hn::Set(d, 0x1p112f)), hn::Set(d, factor));
     const auto nan = hn::Or(aligned, hn::Set(du, 0x7f800000u | kQuiet));
     const auto is_infinity = hn::Eq(code, hn::Set(du, infinity));
     const auto other = hn::IfThenElse(is_infinity, hn::Set(du, 0x7f800000u), nan);
-    const auto magnitude = hn::IfThenElse(hn::Lt(code, hn::Set(du, finite_end)), hn::BitCast(du, finite), other);
-    return hn::BitCast(d, hn::Or(magnitude, hn::ShiftLeft<24>(hn::And(bits, hn::Set(du, 0x80u)))));
+    const auto is_finite = hn::Lt(code, hn::Set(du, static_cast<std::uint32_t>(last_finite) + 1));
+    const auto result = hn::IfThenElse(is_finite, hn::BitCast(du, finite), other);
+    return hn::BitCast(d, hn::Or(result, hn::ShiftLeft<24>(hn::And(bits, hn::Set(du, 0x80u)))));
   }
 
-  int shift;
-  std::uint32_t rebias, infinity, finite_end;
+  int mantissa_bits;
+  std::uint32_t infinity;
+  std::int8_t last_finite;
+  std::int16_t kept;
+  float factor;
 };
 
 // A scale is the exponent of a float32, but for code 0, which is 2^-127, and code 255, NaN: both have the bit
@@ -187,32 +208,30 @@ struct ToBool {
   }
 };
 
-// A float8 from its format. The magnitude is rounded twice over and one result is kept: normal values by
-// integer rounding of the float32 bits, subnormal ones by adding a power of two whose last place is the
-// smallest subnormal.
+// A float8 from its format. Added to a power of two whose last place is that of the result, a magnitude is rounded to
+// nearest even: the sum counts places of this size. There are twice as many below the next power of two as there are
+// subnormal ones below the first normal value, so the code is the count and the power's own part of it. What is larger
+// than all finite values becomes the one that would follow them, whose code stands for overflow.
 struct ToFloat8 {
   explicit ToFloat8(const DTypeInfo& row)
       : drop(23 - row.mantissa_bits),
-        rebias(static_cast<std::uint32_t>(127 - row.bias) << row.mantissa_bits),
         infinity((0x7fu >> row.mantissa_bits) << row.mantissa_bits),
         finite_end(row.has_infinity ? infinity : 0x7f),
         nan_bits(row.has_infinity ? 0 : 0x7f),
         first_normal(static_cast<std::uint32_t>(128 - row.bias) << 23),
-        magic(static_cast<std::uint32_t>(127 + 24 - row.bias - row.mantissa_bits) << 23) {}
+        overflow((finite_end << drop) + (static_cast<std::uint32_t>(127 - row.bias) << 23)) {}
 
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
     const hn::Rebind<float, D> d;
     const hn::Rebind<std::uint32_t, D> du;
     const auto bits = hn::BitCast(du, value);
-    const auto magnitude = hn::BitCast(du, hn::Abs(value));
-    const auto odd = hn::And(hn::ShiftRightSame(magnitude, drop), hn::Set(du, 1u));
-    const auto half = hn::Set(du, (1u << (drop - 1)) - 1);
-    const auto normal = hn::Sub(hn::ShiftRightSame(hn::Add(hn::Add(magnitude, half), odd), drop), hn::Set(du, rebias));
-    const auto shifted = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(du, magic)));
-    const auto subnormal = hn::Sub(hn::BitCast(du, shifted), hn::Set(du, magic));
-    auto code = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, first_normal)), subnormal, normal);
-    code = hn::Min(code, hn::Set(du, finite_end));  // what follows the last finite code stands for overflow
+    const auto magnitude = hn::Min(hn::BitCast(du, hn::Abs(value)), hn::Set(du, overflow));
+    const auto power = hn::Max(hn::And(magnitude, hn::Set(du, 0x7f800000u)), hn::Set(du, first_normal));
+    const auto places = hn::Add(power, hn::Set(du, static_cast<std::uint32_t>(drop) << 23));
+    const auto sum = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, places));
+    const auto count = hn::Sub(hn::BitCast(du, sum), places);
+    auto code = hn::Add(count, hn::ShiftRightSame(hn::Sub(power, hn::Set(du, first_normal)), drop));
     if (const auto is_nan = hn::IsNaN(value); HWY_UNLIKELY(!hn::AllFalse(d, is_nan))) {
       const auto payload = hn::ShiftRightSame(hn::Or(hn::And(bits, hn::Set(du, 0x7fffffu)), hn::Set(du, kQuiet)), drop);
       const auto nan = hn::Or(hn::Or(payload, hn::Set(du, infinity)), hn::Set(du, nan_bits));
@@ -223,7 +242,7 @@ struct ToFloat8 {
   }
 
   int drop;
-  std::uint32_t rebias, infinity, finite_end, nan_bits, first_normal, magic;
+  std::uint32_t infinity, finite_end, nan_bits, first_normal, overflow;
 };
 
 // The nearest power of two; what has none (zero, negative values, NaN) is NaN. A tie goes to the even

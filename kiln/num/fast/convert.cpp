@@ -235,10 +235,8 @@ bool convert_integers(DType from, const void* src, DType to, std::size_t n, void
   return false;
 }
 
-void convert(DType from, const void* src, DType to, std::size_t n, void* dst) {
-  if (convert_integers(from, src, to, n, dst)) return;
-  if (from == DType::float32) return store_row(to, static_cast<const float*>(src), n, dst);
-  if (to == DType::float32) return load_row(from, src, n, static_cast<float*>(dst));
+// A piece at a time.
+void convert_through_float(DType from, const void* src, DType to, std::size_t n, void* dst) {
   constexpr std::size_t kPiece = 512;
   alignas(64) float values[kPiece];
   for (std::size_t i = 0; i < n; i += kPiece) {
@@ -246,6 +244,65 @@ void convert(DType from, const void* src, DType to, std::size_t n, void* dst) {
     load_row(from, static_cast<const std::byte*>(src) + i * static_cast<std::size_t>(size_bytes(from)), count, values);
     store_row(to, values, count, static_cast<std::byte*>(dst) + i * static_cast<std::size_t>(size_bytes(to)));
   }
+}
+
+// What becomes of each byte: sixteen parts of sixteen, chosen by its upper four bits.
+class ByteTable {
+  using D = hn::ScalableTag<std::uint8_t>;
+  using V = hn::Vec<D>;
+
+ public:
+  ByteTable(DType from, DType to) {
+    std::uint8_t codes[256];
+    for (int i = 0; i < 256; ++i) codes[i] = static_cast<std::uint8_t>(i);
+    convert_through_float(from, codes, to, 256, all_);
+  }
+
+  void convert(const std::uint8_t* src, std::size_t n, std::uint8_t* dst) const {
+    const D d;
+    V parts[16];
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < 16; ++i) parts[i] = hn::LoadDup128(d, all_ + 16 * i);
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+      const V x = hn::LoadU(d, src + i);
+      const Choice by = {hn::And(x, hn::Set(d, 15)), {is_set<16>(x), is_set<32>(x), is_set<64>(x), is_set<128>(x)}};
+      hn::StoreU(choose<4>(parts, by), d, dst + i);
+    }
+    for (; i < n; ++i) dst[i] = all_[src[i]];
+  }
+
+ private:
+  struct Choice {
+    V low;
+    hn::Mask<D> upper[4];
+  };
+  template <std::uint8_t kBit>
+  static HWY_INLINE hn::Mask<D> is_set(V x) {
+    return hn::TestBit(x, hn::Set(D(), kBit));
+  }
+  // Among 2^kBits parts.
+  template <std::size_t kBits>
+  static HWY_INLINE V choose(const V* parts, const Choice& by) {
+    if constexpr (kBits == 0) {
+      return hn::TableLookupBytes(parts[0], by.low);
+    } else {
+      constexpr std::size_t kHalf = std::size_t{1} << (kBits - 1);
+      return hn::IfThenElse(by.upper[kBits - 1], choose<kBits - 1>(parts + kHalf, by), choose<kBits - 1>(parts, by));
+    }
+  }
+
+  alignas(64) std::uint8_t all_[256];
+};
+
+void convert(DType from, const void* src, DType to, std::size_t n, void* dst) {
+  constexpr std::size_t kWorthATable = 1024;
+  if (convert_integers(from, src, to, n, dst)) return;
+  if (from == DType::float32) return store_row(to, static_cast<const float*>(src), n, dst);
+  if (to == DType::float32) return load_row(from, src, n, static_cast<float*>(dst));
+  if (size_bytes(from) == 1 && size_bytes(to) == 1 && n >= kWorthATable)
+    return ByteTable(from, to).convert(static_cast<const std::uint8_t*>(src), n, static_cast<std::uint8_t*>(dst));
+  convert_through_float(from, src, to, n, dst);
 }
 
 }  // namespace HWY_NAMESPACE

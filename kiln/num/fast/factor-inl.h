@@ -8,6 +8,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 
@@ -32,12 +33,17 @@ struct Source {
   const std::byte* data;
   std::ptrdiff_t row_bytes;
   bool narrow;  // bfloat16
+  bool paired;  // every second float
 
   explicit Source(const Factor& f)
       : data(static_cast<const std::byte*>(f.data)),
         row_bytes(f.stride * size_bytes(f.dtype)),
-        narrow(f.dtype == DType::bfloat16) {}
-  std::size_t element_bytes() const { return narrow ? sizeof(std::uint16_t) : sizeof(float); }
+        narrow(f.dtype == DType::bfloat16),
+        paired(f.paired) {}
+  std::size_t element_bytes() const {
+    return narrow ? sizeof(std::uint16_t) : paired ? 2 * sizeof(float) : sizeof(float);
+  }
+  bool is_packed_first() const { return narrow || paired; }  // else it is multiplied where it lies
   const std::byte* row_at(std::size_t i) const { return data + static_cast<std::ptrdiff_t>(i) * row_bytes; }
   template <class Kind>
   const typename Kind::Raw* row(std::size_t i) const {
@@ -84,6 +90,35 @@ struct Narrow {
     return std::bit_cast<float>(static_cast<std::uint32_t>(*from) << 16);
   }
 };
+
+struct FloatPair {
+  float value, other;
+};
+struct Paired {
+  using Raw = FloatPair;
+  // What is between is not read: someone else may be writing it.
+  static HWY_INLINE Vec load(const FloatPair* from) { return load_first(from, kLanes); }
+  static HWY_INLINE Vec load_first(const FloatPair* from, std::size_t n) {
+    const Tag d;
+    const hn::RebindToUnsigned<Tag> du;
+    const auto is_even = hn::RebindMask(d, hn::Eq(hn::And(hn::Iota(du, 0), hn::Set(du, 1)), hn::Zero(du)));
+    const auto half = [&](std::size_t first) HWY_ATTR {
+      const std::size_t there = n > first ? std::min(2 * (n - first), kLanes) : 0;
+      const float* at = &from->value + 2 * first;
+      return there == kLanes ? hn::MaskedLoad(is_even, d, at)
+                             : hn::MaskedLoad(hn::And(is_even, hn::FirstN(d, there)), d, at);
+    };
+    return hn::ConcatEven(d, half(kLanes / 2), half(0));
+  }
+  static HWY_INLINE float one(const FloatPair* from) { return from->value; }
+};
+
+// Calls fn(kind).
+template <class Fn>
+HWY_INLINE auto with_kind(const Source& s, Fn&& fn) {
+  if (s.narrow) return fn(Narrow());
+  return s.paired ? fn(Paired()) : fn(Wide());
+}
 
 struct Output {
   float* data;

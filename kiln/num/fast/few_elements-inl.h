@@ -55,7 +55,7 @@ class FewElements {
   }
   // The same where somebody knows the places, if a lies among them.
   bool take(const FewPlaces& known, const Source& a, std::size_t k, std::size_t m, std::size_t most) {
-    if (a.narrow || known.columns != static_cast<std::size_t>(a.float_stride())) return false;
+    if (a.is_packed_first() || known.columns != static_cast<std::size_t>(a.float_stride())) return false;
     const auto* data = reinterpret_cast<const float*>(a.data);
     // As numbers: pointers into other arrays have no order.
     const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(known.data),
@@ -262,7 +262,7 @@ bool is_finite(const Source& b, std::size_t k, std::size_t n) {
 }
 
 bool is_finite(const Source& b, std::size_t k, std::size_t n) {
-  return b.narrow ? is_finite<Narrow>(b, k, n) : is_finite<Wide>(b, k, n);
+  return with_kind(b, [&](auto kind) { return is_finite<decltype(kind)>(b, k, n); });
 }
 
 // Of so many elements at most one is not zero, for it to be quicker: where they have to be found, and where they are
@@ -299,11 +299,11 @@ bool multiply_few(const Source& a, const Source& b, Output out, std::size_t k, s
   if (k * m < kWorthIt || std::max(k, m) > FewElements::kMostRows) return false;
   FewElements& few = few_elements();
   const std::size_t most = k * m / kFew;
-  if (!(a.narrow ? few.collect<Narrow>(a, k, m, most) : few.collect<Wide>(a, k, m, most))) return false;
-  const auto multiply_as = a.narrow ? (b.narrow ? multiply_few_as<Narrow, Narrow> : multiply_few_as<Narrow, Wide>)
-                                    : (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>);
+  if (!with_kind(a, [&](auto kind) { return few.collect<decltype(kind)>(a, k, m, most); })) return false;
   if (!is_finite(b, k, n)) return false;
-  multiply_as(few, a, b, out, k, m, n);
+  with_kind(a, [&](auto left) {
+    with_kind(b, [&](auto right) { multiply_few_as<decltype(left), decltype(right)>(few, a, b, out, k, m, n); });
+  });
   return true;
 }
 
@@ -312,7 +312,7 @@ bool multiply_known(const Source& a, const Source& b, Output out, std::size_t k,
   const FewPlaces* const known = FewPlaces::current();
   if (!known || n == 1 || !few_elements().take(*known, a, k, m, k * m / kFewKnown)) return false;
   if (!known->times_finite && !is_finite(b, k, n)) return false;
-  (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>)(few_elements(), a, b, out, k, m, n);
+  with_kind(b, [&](auto right) { multiply_few_as<Wide, decltype(right)>(few_elements(), a, b, out, k, m, n); });
   return true;
 }
 

@@ -157,6 +157,41 @@ void fold_unordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows,
     acc[r] = fold_any_order<kOp>(x + static_cast<std::ptrdiff_t>(r) * row_stride, n, acc[r]);
 }
 
+// Logical operators give the same in any order. Their results come from which elements are zero: whether one is,
+// whether one is not, whether an odd number is not.
+template <AluOp kOp>
+bool fold_truth(const float* row, std::size_t n) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto zero = hn::Zero(d);
+  const auto look_at = [&](hn::Vec<decltype(d)> x)
+                           HWY_ATTR { return kOp == AluOp::logical_and ? hn::Eq(x, zero) : hn::Not(hn::Eq(x, zero)); };
+  const auto together = [](auto a, auto b)
+                            HWY_ATTR { return kOp == AluOp::logical_xor ? hn::Xor(a, b) : hn::Or(a, b); };
+  auto found = hn::FirstN(d, 0), second = found;
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    found = together(found, look_at(hn::LoadU(d, row + i)));
+    second = together(second, look_at(hn::LoadU(d, row + i + lanes)));
+  }
+  for (; i < n; i += lanes) {
+    const auto exists = hn::FirstN(d, n - i);
+    found = together(found, hn::And(exists, look_at(hn::MaskedLoad(exists, d, row + i))));
+  }
+  found = together(found, second);
+  return kOp == AluOp::logical_xor ? hn::CountTrue(d, found) % 2 != 0 : !hn::AllFalse(d, found);
+}
+
+template <AluOp kOp>
+void fold_logical(const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
+  for (std::size_t r = 0; r < rows && n > 0; ++r) {
+    const bool found = fold_truth<kOp>(x + static_cast<std::ptrdiff_t>(r) * row_stride, n), before = acc[r] != 0;
+    acc[r] = kOp == AluOp::logical_and  ? before && !found
+             : kOp == AluOp::logical_or ? before || found
+                                        : before != found;
+  }
+}
+
 // False for an operator that is left to the plain kernel.
 bool fold_rows(AluOp op, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
   switch (op) {
@@ -176,13 +211,13 @@ bool fold_rows(AluOp op, const float* x, std::ptrdiff_t row_stride, std::size_t 
       fold_unordered<AluOp::minimum>(x, row_stride, rows, n, acc);
       return true;
     case AluOp::logical_and:
-      fold_ordered<AluOp::logical_and>(x, row_stride, rows, n, acc);
+      fold_logical<AluOp::logical_and>(x, row_stride, rows, n, acc);
       return true;
     case AluOp::logical_or:
-      fold_ordered<AluOp::logical_or>(x, row_stride, rows, n, acc);
+      fold_logical<AluOp::logical_or>(x, row_stride, rows, n, acc);
       return true;
     case AluOp::logical_xor:
-      fold_ordered<AluOp::logical_xor>(x, row_stride, rows, n, acc);
+      fold_logical<AluOp::logical_xor>(x, row_stride, rows, n, acc);
       return true;
     case AluOp::abs_max:
       fold_ordered<AluOp::abs_max>(x, row_stride, rows, n, acc);

@@ -1,9 +1,9 @@
 // Both operands come K-major, so a block of outputs held in registers reads, for each k, a short run of a
 // (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and fight for the same sets of
 // the first cache, but a block multiplies so long with the runs of one k that the next ones have time to come from the
-// second. So floats are read where they lie; bfloat16 is first packed as float32, all of a, b a panel of columns at a
-// time. What comes next of either, and then what the next call reads, is fetched from memory while a block is
-// multiplied.
+// second. So floats are read where they lie; bfloat16, and every second float, are first packed as float32, all of a, b
+// a panel of columns at a time. What comes next of either, and then what the next call reads, is fetched from memory
+// while a block is multiplied.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"  // NOLINT: the name is Highway's
 #include <hwy/foreach_target.h>
@@ -166,7 +166,7 @@ void pack_all_as(const Source& from, std::size_t k, std::size_t m, float* to) {
 }
 
 void pack_all(const Source& from, std::size_t k, std::size_t m, float* to) {
-  from.narrow ? pack_all_as<Narrow>(from, k, m, to) : pack_all_as<Wide>(from, k, m, to);
+  with_kind(from, [&](auto kind) { pack_all_as<decltype(kind)>(from, k, m, to); });
 }
 
 // Up to a panel of columns of b; the last vector is filled up with zeros.
@@ -185,7 +185,7 @@ void pack_panel_as(const Source& from, std::size_t width, std::size_t k, float* 
 }
 
 void pack_panel(const Source& from, std::size_t width, std::size_t k, float* to) {
-  from.narrow ? pack_panel_as<Narrow>(from, width, k, to) : pack_panel_as<Wide>(from, width, k, to);
+  with_kind(from, [&](auto kind) { pack_panel_as<decltype(kind)>(from, width, k, to); });
 }
 
 // Asks for all rows of some columns.
@@ -209,6 +209,7 @@ float* scratch(std::size_t n) {
   return lines.front().values;
 }
 
+Source source_of(Panel panel) { return Source({DType::float32, panel.data, panel.stride}); }
 Panel in_place(const Source& from) { return {reinterpret_cast<const float*>(from.data), from.float_stride()}; }
 
 // The columns of a, packed or where they lie.
@@ -287,20 +288,20 @@ std::uint32_t multiply(const Source& a, const Source& b, const Output& out, std:
   std::uint32_t largest = 0;
   float* const packed_b = scratch(k * (kPanelWidth + packed_stride(m)) + kLanes);
   float* const packed_a = packed_b + k * kPanelWidth;
-  if (a.narrow) pack_all(a, k, m, packed_a);
-  const Columns columns_a{a, a.narrow ? packed_a : nullptr, k, m};
+  if (a.is_packed_first()) pack_all(a, k, m, packed_a);
+  const Columns columns_a{a, a.is_packed_first() ? packed_a : nullptr, k, m};
   LinesOfRows next(b, n, soon);
   for (std::size_t column = 0; column < n; column += kPanelWidth) {
     const std::size_t width = std::min(n - column, kPanelWidth), step = divide_up(width, kLanes) * kLanes;
     const Source from = b.from_column(column);
     next.skip_to(from.from_column(width).data);
-    const bool packs = b.narrow || width < step;
+    const bool packs = b.is_packed_first() || width < step;
     if (packs)
       pack_panel(from, width, k, packed_b);
     else if (column == 0)
       fetch(from, width, k);
     const Panel panel = packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from);
-    const auto rows = ranges.of_panel(column, width);
+    const auto rows = ranges.of_panel(packs ? source_of(panel) : from, width);
     for (const ColumnRun& run : ranges.runs_of_a())
       largest = std::max(
           largest, multiply_panel(columns_a, panel, column == 0, out.from(0, column), width, next, run, rows.of(run)));
@@ -348,17 +349,18 @@ std::uint32_t multiply_vector_as(const Source& weights, const Source& rows, Outp
 
 std::uint32_t multiply_vector(const Source& weights, const Source& rows, Output out, std::ptrdiff_t step, std::size_t k,
                               std::size_t width) {
-  const auto multiply_as = weights.narrow
-                               ? (rows.narrow ? multiply_vector_as<Narrow, Narrow> : multiply_vector_as<Narrow, Wide>)
-                               : (rows.narrow ? multiply_vector_as<Wide, Narrow> : multiply_vector_as<Wide, Wide>);
-  return multiply_as(weights, rows, out, step, k, width);
+  return with_kind(weights, [&](auto weight) {
+    return with_kind(rows, [&](auto element) {
+      return multiply_vector_as<decltype(weight), decltype(element)>(weights, rows, out, step, k, width);
+    });
+  });
 }
 
 // The columns of b beyond whole panels are mostly better multiplied as rows, with all of a as vectors: a panel of one
 // vector keeps the processor waiting for its broadcasts, and one that is not full multiplies what is not there.
 std::size_t columns_as_rows(const Source& a, const Source& b, std::size_t m, std::size_t n) {
   const std::size_t rest = n % kPanelWidth;
-  if (a.narrow || b.narrow) return 0;
+  if (a.is_packed_first() || b.is_packed_first()) return 0;
   const std::size_t as_rows = rest * divide_up(m, kPanelWidth) * kMaxVectors;  // products of vectors
   const std::size_t as_panel = rest > kLanes ? 2 * m : m + m / 2;
   return 9 * as_rows <= 8 * as_panel ? rest : 0;  // the results are transposed
@@ -397,7 +399,7 @@ std::uint32_t multiply_columns(const Source& a, const Source& b, const Output& o
   const std::size_t stride = divide_up(m, kSide) * kSide;
   turned.resize(divide_up(n, kSide) * kSide * stride);  // whole squares
   multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(stride), false}, k, n, m,
-           {b, a, k, n, looks.at_b, looks.at_a && n >= kWorthALook}, soon);
+           {b, k, n, looks.at_b, looks.at_a && n >= kWorthALook}, soon);
   Magnitude<Square> magnitude;
   for (std::size_t row = 0; row < m; row += kSide)
     put_turned(turned.data() + row, stride, out.from(row, 0), std::min(kSide, m - row), n, magnitude);
@@ -407,8 +409,7 @@ std::uint32_t multiply_columns(const Source& a, const Source& b, const Output& o
 std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
                             Looks looks, const Soon& soon) {
   const std::size_t rest = columns_as_rows(a, b, m, n), whole = n - rest;
-  const std::uint32_t largest =
-      whole ? multiply(a, b, out, k, m, whole, {a, b, k, m, looks.at_a, looks.at_b}, soon) : 0;
+  const std::uint32_t largest = whole ? multiply(a, b, out, k, m, whole, {a, k, m, looks.at_a, looks.at_b}, soon) : 0;
   if (!rest) return largest;
   const Soon not_yet_fetched = whole ? Soon{} : soon;
   return std::max(largest,
@@ -431,7 +432,7 @@ std::uint32_t matmul(const Factor& left, const Factor& right, float* to, std::pt
   const Output out{to, to_stride, accumulate};
   if (multiply_known(a, b, out, k, m, n)) return ~0u;
   const std::size_t rows = columns_with_one_of_zeros(a, k, m, false),
-                    columns = columns_with_one_of_zeros(b, k, n, a.narrow || b.narrow);
+                    columns = columns_with_one_of_zeros(b, k, n, a.is_packed_first() || b.is_packed_first());
   // A line of each row is fetched with the rows of the operands.
   std::uint32_t largest = multiply_as_fits(a, b, out, k, rows, columns, soon.rows < k ? Soon{} : soon);
   const auto add = [&](std::uint32_t of_part) { largest = std::max(largest, of_part); };

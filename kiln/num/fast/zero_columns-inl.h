@@ -63,8 +63,8 @@ std::size_t columns_with_one_of_zeros(const Source& from, std::size_t k, std::si
 }
 
 std::size_t columns_with_one_of_zeros(const Source& from, std::size_t k, std::size_t n, bool whole_vectors) {
-  return from.narrow ? columns_with_one_of_zeros<Narrow>(from, k, n, whole_vectors)
-                     : columns_with_one_of_zeros<Wide>(from, k, n, whole_vectors);
+  return with_kind(from,
+                   [&](auto kind) { return columns_with_one_of_zeros<decltype(kind)>(from, k, n, whole_vectors); });
 }
 
 // Whether a matrix seems to hold more other elements than zeros: some of its rows are looked at.
@@ -83,7 +83,7 @@ bool seems_full(const Source& from, std::size_t k, std::size_t n) {
 }
 
 bool seems_full(const Source& from, std::size_t k, std::size_t n) {
-  return from.narrow ? seems_full<Narrow>(from, k, n) : seems_full<Wide>(from, k, n);
+  return with_kind(from, [&](auto kind) { return seems_full<decltype(kind)>(from, k, n); });
 }
 
 // Whether n floats hold a NaN.

@@ -145,10 +145,9 @@ Magnitudes magnitudes_of(const Source& from, std::size_t k, std::size_t width) {
 class ZeroRanges {
  public:
   // `in_a`, `in_b`: whether an operand is looked at; else all its rows count.
-  ZeroRanges(const Source& a, const Source& b, std::size_t k, std::size_t m, bool in_a, bool in_b)
-      : a_(a), b_(b), k_(k), m_(m), in_b_(in_b) {
+  ZeroRanges(const Source& a, std::size_t k, std::size_t m, bool in_a, bool in_b) : a_(a), k_(k), m_(m), in_b_(in_b) {
     if (in_a)
-      a.narrow ? find_runs<Narrow>(a, k, m, runs()) : find_runs<Wide>(a, k, m, runs());
+      with_kind(a, [&](auto kind) { find_runs<decltype(kind)>(a, k, m, runs()); });
     else
       runs().assign(1, {0, m, {0, k}});
   }
@@ -161,11 +160,10 @@ class ZeroRanges {
     bool runs_count;
     RowRange of(const ColumnRun& run) const { return runs_count ? rows.and_of(run.rows) : rows; }
   };
-  PanelRows of_panel(std::size_t column, std::size_t width) {
-    const Source panel = b_.from_column(column);
-    const RowRange rows = !in_b_      ? RowRange{0, k_}
-                          : b_.narrow ? range_of<Narrow>(panel, k_, width)
-                                      : range_of<Wide>(panel, k_, width);
+  PanelRows of_panel(const Source& panel, std::size_t width) {
+    const RowRange rows = !in_b_
+                              ? RowRange{0, k_}
+                              : with_kind(panel, [&](auto kind) { return range_of<decltype(kind)>(panel, k_, width); });
     const bool skips = std::any_of(runs().begin(), runs().end(),
                                    [&](const ColumnRun& run) { return rows.and_of(run.rows).size() < k_; });
     return skips && may_skip(panel, width) ? PanelRows{rows, true} : PanelRows{{0, k_}, false};
@@ -177,13 +175,15 @@ class ZeroRanges {
     return kept;
   }
   bool may_skip(const Source& panel, std::size_t width) {
-    if (!knows_a_) magnitudes_a_ = a_.narrow ? magnitudes_of<Narrow>(a_, k_, m_) : magnitudes_of<Wide>(a_, k_, m_);
+    const auto of = [&](const Source& s, std::size_t columns) {
+      return with_kind(s, [&](auto kind) { return magnitudes_of<decltype(kind)>(s, k_, columns); });
+    };
+    if (!knows_a_) magnitudes_a_ = of(a_, m_);
     knows_a_ = true;
-    return Magnitudes::allow_leaving_out(
-        magnitudes_a_, panel.narrow ? magnitudes_of<Narrow>(panel, k_, width) : magnitudes_of<Wide>(panel, k_, width));
+    return Magnitudes::allow_leaving_out(magnitudes_a_, of(panel, width));
   }
 
-  const Source &a_, &b_;
+  const Source& a_;
   std::size_t k_, m_;
   bool in_b_, knows_a_ = false;
   Magnitudes magnitudes_a_;

@@ -13,7 +13,7 @@ std::vector<float> values_of(const Factor& f, std::size_t rows, std::size_t colu
   std::vector<float> values(rows * columns);
   const auto* from = static_cast<const std::byte*>(f.data);
   for (std::size_t i = 0; i < rows; ++i, from += f.stride * size_bytes(f.dtype))
-    load(f.dtype, from, 1, columns, values.data() + i * columns);
+    load(f.dtype, from, f.paired ? 2 : 1, columns, values.data() + i * columns);
   return values;
 }
 

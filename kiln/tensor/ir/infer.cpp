@@ -65,7 +65,14 @@ Type infer_given(const Ask& a) {
             to_string(t));
   if (a.op.code == OpCode::constant) {
     const auto n = static_cast<std::int64_t>(a.op.numbers->size());
-    a.require(n == 1 || n == t.size(), rules::kShape, fmt::format("{} numbers for {}", n, to_string(t)));
+    if (n != 1 && n != t.size())
+      raise(rules::kTable, rules::kShape,
+            {.found = fmt::format("{} numbers for {}", n, to_string(t)),
+             .allowed = t.size() == 1 ? "one number" : fmt::format("one number, or {}", t.size()),
+             .help = "correct the shape, or give as many numbers as it has elements",
+             .rule = "a constant has one number, or one for each element",
+             .loc = a.graph.loc(a.op),
+             .context = "op constant"});
   }
   if (a.op.code == OpCode::iota) {
     const std::int64_t axis = a.op.integer("axis");
@@ -190,7 +197,7 @@ Type infer_slice(const Ask& a) {
   const auto rank = static_cast<std::size_t>(x.rank());
   bool ok = starts.size() == rank && sizes.size() == rank && steps.size() == rank;
   for (std::size_t i = 0; ok && i < rank; ++i) {
-    const std::int64_t last = starts[i] + (sizes[i] - 1) * steps[i];
+    const __int128 last = starts[i] + static_cast<__int128>(sizes[i] - 1) * steps[i];
     ok = sizes[i] == 0 || (sizes[i] > 0 && starts[i] >= 0 && starts[i] < x.shape[i] && last >= 0 && last < x.shape[i]);
   }
   a.require(ok, rules::kSlice,
@@ -280,6 +287,19 @@ constexpr Function kFunctions[] = {
 #include "kiln/tensor/ir/ops.def"
 };
 
+// So that no sum and no product of what passes reckon with is beyond 63 bits.
+bool is_small(std::int64_t n) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  return n >= -kMost && n <= kMost;
+}
+
+void require_small(const Ask& a, std::string_view name, const AttrValue& value) {
+  const Ints* ints = std::get_if<Ints>(&value);
+  const std::int64_t* one = std::get_if<std::int64_t>(&value);
+  const bool ok = (!ints || std::ranges::all_of(*ints, is_small)) && (!one || is_small(*one));
+  if (!ok) a.refuse(rules::kSize, fmt::format("{} {}", name, ints ? to_string(*ints) : std::to_string(*one)));
+}
+
 bool fits(const AttrInfo& wanted, const AttrValue& value) {
   return value.index() == static_cast<std::size_t>(wanted.kind);
 }
@@ -307,9 +327,20 @@ Type infer(const Graph& graph, const Op& op) {
   bool ok = row.operands < 0 || static_cast<int>(op.operands.size()) == row.operands;
   ok = ok && op.attrs.size() == row.attributes.size();
   for (std::size_t i = 0; ok && i < op.attrs.size(); ++i) ok = fits(row.attributes[i], op.attrs[i]);
-  ask.require(ok, rules::kOperands, fmt::format("{} operands and {} attributes", op.operands.size(), op.attrs.size()));
-  for (Value v : op.operands) ask.require(v < graph.size(), rules::kOperands, fmt::format("there is no value {}", v));
-  return kFunctions[static_cast<std::size_t>(op.code)](ask);
+  if (!ok)
+    raise(rules::kTable, rules::kOperands,
+          {.found = fmt::format("{} operands and {} attributes", op.operands.size(), op.attrs.size()),
+           .allowed = to_string(row),
+           .loc = graph.loc(op),
+           .context = fmt::format("op {}", name(op.code))});
+  for (Value v : op.operands) {
+    if (v >= graph.size()) ask.refuse(rules::kOperands, fmt::format("there is no value {}", v));
+  }
+  for (std::size_t i = 0; i < op.attrs.size(); ++i) require_small(ask, row.attributes[i].name, op.attrs[i]);
+  if (op.operands.empty()) require_small(ask, "shape", op.type.shape);
+  Type out = kFunctions[static_cast<std::size_t>(op.code)](ask);
+  if (!std::ranges::all_of(out.shape, is_small) || !is_small(out.size())) ask.refuse(rules::kSize, to_string(out));
+  return out;
 }
 
 DType working_dtype(const Graph& graph, const Op& op) { return working({graph, op}); }

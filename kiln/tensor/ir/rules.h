@@ -55,10 +55,14 @@ inline constexpr Rule kRankChannels{26, "a step around a ring has 1 to 4 channel
                                     "leave the channels out"};
 inline constexpr Rule kRankStep{27, "steps around a ring count from 0", "count from 0, as a loop does"};
 
-inline constexpr Rule kRules[] = {
-    kOperands, kBroadcast, kPromotion,  kDtype,     kAxis,      kReshape,       kPermutation, kSlice,        kMatmul,
-    kEmpty,    kConcat,    kIndex,      kNames,     kShape,     kChip,          kNumber,      kNotYet,       kText,
-    kBody,     kWindow,    kRankGroups, kRankPairs, kRankParts, kRanksTogether, kRankCounts,  kRankChannels, kRankStep};
+inline constexpr Rule kSize{28, "tensors have at most 2^40 elements, and what a program takes and gives fits HBM",
+                            "work on parts of it"};
+
+inline constexpr Rule kRules[] = {kOperands,    kBroadcast,    kPromotion,  kDtype,     kAxis,      kReshape,
+                                  kPermutation, kSlice,        kMatmul,     kEmpty,     kConcat,    kIndex,
+                                  kNames,       kShape,        kChip,       kNumber,    kNotYet,    kText,
+                                  kBody,        kWindow,       kRankGroups, kRankPairs, kRankParts, kRanksTogether,
+                                  kRankCounts,  kRankChannels, kRankStep,   kSize};
 inline constexpr RuleTable kTable{"tensor", "tensor programs", kRules};
 
 }  // namespace kiln::tensor::rules

@@ -15,7 +15,9 @@ std::int64_t product(const Shape& shape) { return product(shape, 0, shape.size()
 
 std::int64_t product(const Shape& shape, std::size_t first, std::size_t end) {
   std::int64_t n = 1;
-  for (std::size_t i = first; i < end; ++i) n *= shape[i];
+  for (std::size_t i = first; i < end; ++i) {
+    if (__builtin_mul_overflow(n, shape[i], &n)) n = std::numeric_limits<std::int64_t>::max();
+  }
   return n;
 }
 

@@ -21,6 +21,7 @@ struct Type {
   std::int64_t size() const;  // elements; 1 of a scalar, 0 when an extent is 0
 };
 
+// What is more than 2^63 - 1 is that; extents are not negative.
 std::int64_t product(const Shape& shape);
 std::int64_t product(const Shape& shape, std::size_t first, std::size_t end);
 std::string to_string(const Shape& shape);  // [2, 3]

@@ -17,16 +17,16 @@ using isa::View;
 
 namespace {
 
-constexpr std::int64_t kHeadBank = 512;  // columns of float32 in a bank of PSUM
-constexpr std::int64_t kScoreBanks = 2;  // whose exponentials are taken together
-constexpr std::int64_t kFewKeys = 512;   // up to which heads go together without being asked
-constexpr std::int64_t kManyBlocks = 8;  // of queries: more go in groups of one size
-constexpr std::int64_t kGroup = 4;       // blocks of such a group
-constexpr std::int64_t kMostHeads = 16;  // of a pass
+constexpr std::int64_t kHeadBank = 512;        // columns of float32 in a bank of PSUM
+constexpr std::int64_t kScoreBanks = 2;        // whose exponentials are taken together
+constexpr std::int64_t kFewKeys = 512;         // up to which heads go together without being asked
+constexpr std::int64_t kFewKeysOfPairs = 384;  // the same, with a term for each pair
+constexpr std::int64_t kManyBlocks = 8;        // of queries: more go in groups of one size
+constexpr std::int64_t kGroup = 4;             // blocks of such a group
+constexpr std::int64_t kMostHeads = 16;        // of a pass
 constexpr std::int64_t kPassBytes = 40 << 10, kShortBytes = 24 << 10;  // of a partition
 constexpr std::int64_t kMostKeyBlocks = 16;                            // of a pass
 constexpr std::int64_t kShortPass = 6;               // blocks of scores: four such passes go in one order
-constexpr double kHidden = -1e30;                    // what is added to a score that nobody sees
 constexpr double kLeastSum = 1e-9, kMostSum = 1e26;  // as in unshifted.cpp
 
 TokenRows rows_for(std::int64_t tokens, bool in_groups) {
@@ -34,6 +34,9 @@ TokenRows rows_for(std::int64_t tokens, bool in_groups) {
   if (in_groups && follow > kManyBlocks) follow = (follow + kGroup - 1) / kGroup * kGroup;
   return {tokens, (tokens + follow - 1) / follow, follow};
 }
+
+// Those of several heads, one on each partition.
+TokenRows side_by_side(std::int64_t tokens, std::int64_t heads) { return {tokens * heads, tokens * heads, 1}; }
 
 // Of one size as far as it goes, at most `most`.
 std::int64_t even_part(std::int64_t n, std::int64_t most) {
@@ -79,43 +82,10 @@ bool RegionEmitter::is_stored_alone(const Together& t) const {
   if (!stores_quotient_alone(a)) return false;
   return std::all_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& read) {
     const auto [user, operand] = read.first;
+    const auto is_read = [&](const PairTerm& p) { return p.load == read.second; };
     return user == a.scores || (user == a.result && operand == 1) || read.second == t.bias ||
-           a.unloaded.contains(read.second);
+           a.unloaded.contains(read.second) || std::any_of(t.pairs.begin(), t.pairs.end(), is_read);
   });
-}
-
-// Whether scores go into the softmax as they are, in whatever dtype, times a number and with one more for each key.
-bool RegionEmitter::find_terms(Together& t) const {
-  if (!t.a.columns.empty()) return false;
-  for (Value v = t.a.inner; v != t.a.scores;) {
-    const Op& op = graph_.op(v);
-    if (op.code == OpCode::reshape || (op.code == OpCode::cast && is_float(op.type.dtype))) {
-      v = op.operands[0];
-      continue;
-    }
-    if (op.code != OpCode::multiply && op.code != OpCode::add) return false;
-    const auto is_next = [&](Value x) { return x == t.a.scores || t.a.function.contains(x); };
-    const int at = is_next(op.operands[0]) ? 0 : 1;
-    if (!is_next(op.operands[at]) || is_next(op.operands[1 - at])) return false;
-    const Value here = std::exchange(v, op.operands[at]);
-    const auto number = splat_of(graph_, op.operands[1 - at]);
-    if (op.code == OpCode::multiply) {
-      if (!number) return false;
-      t.a.factor *= *number;
-      continue;
-    }
-    const auto load = layout_.load_of.find({here, 1 - at});
-    if (number || load == layout_.load_of.end() || t.bias >= 0) return false;
-    const Leaf& leaf = layout_.loads[load->second];
-    std::vector<Dims> one{leaf.free};
-    join_together(one);
-    if (leaf.partition != 0 || kept(leaf) || one[0].size() != 1 ||
-        one[0][0].count != graph_.type(t.a.scores).shape.back())
-      return false;
-    if (!leaf.loops.empty() && leaf.loops.back() != 0) return false;
-    t.bias = load->second, t.bias_factor = t.a.factor;
-  }
-  return true;
 }
 
 std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
@@ -134,7 +104,10 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
     out.depth = graph_.type(scores.operands[0]).shape.back(), out.wide = result.type.shape.back();
     const std::int64_t keys = scores.type.shape.back();
     if (out.depth > kBlock || out.wide > kBlock) return {};
-    if (keys > ((options_.heads_together & 3) == 1 ? kFewKeys : kMostKeyBlocks * kBlock)) return {};
+    const std::int64_t few = out.pairs.empty() ? kFewKeys : kFewKeysOfPairs;
+    if (keys > ((options_.heads_together & 3) == 1 ? few : kMostKeyBlocks * kBlock)) return {};
+    const std::size_t loops = layout_.loops.size();
+    out.inner = loops == 0 ? 1 : layout_.loops.back(), out.outer = loops < 2 ? 1 : layout_.loops[loops - 2];
     out.queries = rows_for(layout_.partitions, true), out.keys = rows_for(keys, false);
     const Leaf &q = layout_.loads[layout_.load_of.at({a->scores, 0})], &y = layout_.stores[0];
     const Leaf& k = layout_.loads[layout_.load_of.at({a->scores, 1})];
@@ -146,6 +119,8 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
         *tokens = {tokens->tokens, kBlock, (tokens->tokens + kBlock - 1) / kBlock, true};
       if (in_blocks < 4 || (out.queries.follow > kManyBlocks && out.queries.follow % kGroup != 0)) return {};
     }
+    const bool in_sbuf = kept(q) || kept(k) || kept(values) || kept_result(y);
+    if (!in_sbuf && (options_.heads_together & 8) == 0) put_side_by_side(out, q, k);
     if (out.queries.rows < 2 || out.keys.rows < 2) return {};
     if (run_of(q.free) != out.depth || run_of(y.free) != out.wide) return {};
     out.holds_values = out.wide < kBlock && options_.holds_values;
@@ -156,25 +131,48 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
       const DType from = graph_.type(leaf->value).dtype;
       if (from != t || (leaf->base != leaf->value && graph_.type(leaf->base).dtype != from)) return {};
     }
-    const std::int64_t heads = heads_of_a_pass(out), inner = layout_.loops.empty() ? 1 : layout_.loops.back();
+    const std::int64_t heads = heads_of_a_pass(out), inner = out.inner;
     out.heads = heads <= inner ? HeadCount{1, heads} : HeadCount{heads / inner, inner};
-    for (out.stacked = out.depth == 32 ? 4 : out.depth == 64 ? 2 : 1; out.heads.inner % out.stacked;) out.stacked /= 2;
+    for (out.stacked = out.depth == 32 ? 4 : out.depth == 64 ? 2 : 1; out.heads.inner % out.stacked;) --out.stacked;
+    if (!fits_pairs(out)) return {};
     // DMAs turn heads that lie one after the other all at once, beside each other.
     const auto is_apart = [&](const Leaf& leaf, std::int64_t token) {
       const std::int64_t head = leaf.loops.empty() ? 0 : leaf.loops.back();
       return head != 0 && !(head == out.depth && token != out.depth);
     };
     if (turns_tokens(t) && (is_apart(q, q.partition) || is_apart(k, k.free[1].stride))) out.stacked = 1;
-    out.side_by_side = out.holds_values && out.stacked > 1;
+    out.side_by_side = out.holds_values && out.stacked > 1 && out.pairs.empty();
     return out;
   }
   return {};
 }
 
+// Tokens of several heads fill the partitions where those of one do not: heads of the loop around, or else of the
+// innermost loop. No query sees the keys of another one.
+void RegionEmitter::put_side_by_side(Together& t, const Leaf& queries, const Leaf& keys) const {
+  const std::int64_t most = kBlock / std::max(t.queries.tokens, t.keys.tokens);
+  if (most < 2) return;
+  const auto part_of = [&](std::int64_t n) {
+    std::int64_t count = std::min(most, n);
+    while (n % count != 0) --count;
+    return count;
+  };
+  const std::int64_t outer = part_of(t.outer), inner = outer > 1 ? 1 : part_of(t.inner);
+  if (outer * inner == 1) return;
+  const std::size_t loop = layout_.loops.size() - (outer > 1 ? 2 : 1);
+  // DMAs turn what lies at one stride.
+  const bool follow = queries.loops[loop] == t.queries.tokens * queries.partition &&
+                      keys.loops[loop] == t.keys.tokens * keys.free[1].stride;
+  if (turns_tokens(graph_.type(queries.value).dtype) && !follow) return;
+  t.beside = outer * inner, t.beside_loop = loop, t.outer /= outer, t.inner /= inner;
+  t.queries = side_by_side(t.queries.tokens, t.beside);
+  t.keys = side_by_side(t.keys.tokens, t.beside);
+}
+
 // As many as fit, of the innermost loop, or all of it several times.
 std::int64_t RegionEmitter::heads_of_a_pass(const Together& t) const {
   const std::size_t loops = layout_.loops.size();
-  const std::int64_t inner = loops == 0 ? 1 : layout_.loops.back();
+  const std::int64_t inner = t.inner;
   const std::int64_t size = size_bytes(graph_.type(graph_.op(t.a.result).operands[0]).dtype);
   const std::int64_t columns =
       t.queries.follow * (t.depth + t.wide + t.queries.rows) + t.keys.follow * (t.depth + 2 * t.wide + t.keys.rows) +
@@ -187,10 +185,12 @@ std::int64_t RegionEmitter::heads_of_a_pass(const Together& t) const {
   for (std::int64_t n = 2; n <= inner; ++n) {
     if (inner % n == 0 && fits(n)) heads = n;
   }
-  const bool moves = t.bias >= 0 && loops > 1 && layout_.loads[t.bias].loops[loops - 2] != 0;
-  if (heads < inner || loops < 2 || moves) return heads;
-  for (std::int64_t n = 2; n <= layout_.loops[loops - 2]; ++n) {
-    if (layout_.loops[loops - 2] % n == 0 && fits(n * inner)) heads = n * inner;
+  const auto moves = [&](int load) { return loops > 1 && layout_.loads[load].loops[loops - 2] != 0; };
+  const auto term_moves = [&](const PairTerm& p) { return moves(p.load); };
+  if (heads < inner || loops < 2 || (t.bias >= 0 && moves(t.bias))) return heads;
+  if (std::any_of(t.pairs.begin(), t.pairs.end(), term_moves)) return heads;
+  for (std::int64_t n = 2; n <= t.outer; ++n) {
+    if (t.outer % n == 0 && fits(n * inner)) heads = n * inner;
   }
   return heads;
 }
@@ -206,6 +206,11 @@ RegionEmitter::Tokens RegionEmitter::tokens_of(int load, const Together& t) cons
   out.hbm_head = loops == 0 ? 0 : leaf.loops.back();
   out.hbm_outer = loops < 2 ? 0 : leaf.loops[loops - 2];
   out.of_inner = t.heads.inner;
+  out.beside = t.beside;
+  if (t.beside > 1) {
+    std::int64_t& stride = t.beside_loop + 1 == loops ? out.hbm_head : out.hbm_outer;
+    out.hbm_beside = std::exchange(stride, stride * t.beside);
+  }
   out.heads = {load >= 0 && out.hbm_outer == 0 ? 1 : t.heads.outer, load >= 0 && out.hbm_head == 0 ? 1 : t.heads.inner};
   if (const Tile* row = load < 0 ? kept_result(leaf) : kept(leaf)) {
     out.tile = row->storage, out.place = leaf.offset, out.head = out.hbm_head, out.outer = out.hbm_outer;
@@ -224,21 +229,20 @@ RegionEmitter::Tokens RegionEmitter::tokens_of(int load, const Together& t) cons
   return out;
 }
 
-namespace {
-
-// What DMAs move of tokens: partitions that are full, and then the last one.
-template <class Move>
-void over_token_rows(const TokenRows& at, const Move& move) {
-  const std::int64_t full = at.is_even() ? at.rows : at.rows - 1;
-  if (full > 0) move(0, full, at.follow);
-  if (!at.is_even()) move(full, 1, at.last());
+// What DMAs move of tokens, with the place where it begins in HBM: what lies at one stride goes together.
+void RegionEmitter::over_token_parts(
+    const Tokens& s, const std::function<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t)>& move) const {
+  const std::int64_t each = s.at.tokens / s.beside;
+  if (s.beside == 1 || s.hbm_beside == each * s.hbm_token)
+    return over_token_rows(s.at, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
+      move(first, rows, blocks, first * s.at.follow * s.hbm_token);
+    });
+  for (std::int64_t i = 0; i < s.beside; ++i) move(i * each, each, 1, i * s.hbm_beside);
 }
-
-}  // namespace
 
 void RegionEmitter::move_tokens(const Tokens& s) {
   const std::int64_t width = s.tile.dim(1);
-  over_token_rows(s.at, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
+  over_token_parts(s, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks, std::int64_t from) {
     k_.dma_copy(
         {.dst = s.tile.ap(
              {{width, rows}, {s.outer, s.heads.outer}, {s.head, s.heads.inner}, {s.block, blocks}, {1, s.depth}},
@@ -248,7 +252,7 @@ void RegionEmitter::move_tokens(const Tokens& s) {
                           {s.hbm_head, s.heads.inner},
                           {s.hbm_token, blocks},
                           {1, s.depth}},
-                         s.place + first * s.at.follow * s.hbm_token)});
+                         s.place + from)});
   });
 }
 
@@ -264,14 +268,19 @@ RegionEmitter::Columned RegionEmitter::turned_tokens(Tokens& s, const Together& 
   const std::int64_t n = s.at.tokens, whole = s.at.rows * s.at.follow, depth = t.stacked * s.depth;
   const bool by_dma = s.hbm.rank() > 0 && turns_tokens(s.dtype);
   if (!by_dma && s.hbm.rank() > 0) load_tokens(s);
+  // DMAs that turn write from a multiple of 32 bytes on; where heads follow each other, they turn all of them at once.
+  constexpr std::int64_t kAligned = 16;
+  const bool apart = by_dma && s.heads.outer > 1 && n % kAligned != 0 && !heads_follow(s, t);
   Columned out{.of = s, .stacked = t.stacked, .step = by_dma ? n : whole};
+  if (apart) out.step = (whole + kAligned - 1) / kAligned * kAligned;
   const std::int64_t groups = out.count(), wide = (groups - 1) * out.step + whole;
   out.tile = k_.sbuf({depth, wide}, s.dtype);
   if (by_dma)
     load_columns(s, t, out);
   else
     turn_columns_of(s, t, out);
-  const std::int64_t ends = by_dma ? 1 : groups;  // where there is no query: behind the last head, or behind each
+  // Where there is no query: behind the last head, or behind each.
+  const std::int64_t ends = by_dma && !apart ? 1 : groups;
   if (whole > n && !s.is_keys)
     k_.memset({.dst = out.tile.ap({{wide, depth}, {out.step, ends}, {1, whole - n}}, (groups - ends) * out.step + n),
                .value = 0.0,
@@ -282,6 +291,11 @@ RegionEmitter::Columned RegionEmitter::turned_tokens(Tokens& s, const Together& 
 // Whether DMAs turn what they load.
 bool RegionEmitter::turns_tokens(DType t) const { return options_.loads_turned && size_bytes(t) == 2; }
 
+// Whether the tokens of the innermost heads follow each other in HBM.
+bool RegionEmitter::heads_follow(const Tokens& s, const Together& t) const {
+  return !s.is_shared() && t.stacked == 1 && s.hbm_token == s.depth && s.hbm_head == s.at.tokens * s.depth;
+}
+
 void RegionEmitter::load_columns(const Tokens& s, const Together& t, const Columned& out) {
   const std::int64_t wide = out.tile.dim(1), n = s.at.tokens, inner = s.heads.inner;
   const auto load = [&](std::int64_t row, std::int64_t group, const Index& at, std::int64_t depth,
@@ -289,7 +303,7 @@ void RegionEmitter::load_columns(const Tokens& s, const Together& t, const Colum
     load_turned({out.tile, row * wide + group * out.step, {0, 1}, {{1, columns}}, depth}, s.hbm, at, depth, s.hbm_token,
                 columns);
   };
-  const bool follow = !s.is_shared() && t.stacked == 1 && s.hbm_token == s.depth && s.hbm_head == n * s.depth;
+  const bool follow = heads_follow(s, t);
   if (follow && (s.heads.outer == 1 || s.hbm_outer == inner * s.hbm_head))
     return load(0, 0, s.place, s.depth, s.heads.all() * n);
   for (std::int64_t o = 0; o < s.heads.outer; ++o) {
@@ -298,8 +312,11 @@ void RegionEmitter::load_columns(const Tokens& s, const Together& t, const Colum
       for (std::int64_t r = 0; r < t.stacked; ++r) load(r * s.depth, o, at, s.depth, n);
     } else if (follow) {
       load(0, o * inner, at, s.depth, inner * n);
-    } else if (s.hbm_head == s.depth && t.stacked * s.depth == kBlock) {
+    } else if (s.hbm_head == s.depth && t.stacked * s.depth == kBlock && out.step == n) {
       load(0, o * inner / t.stacked, at, inner * s.depth, n);
+    } else if (s.hbm_head == s.depth) {
+      for (std::int64_t h = 0; h < inner; h += t.stacked)
+        load(0, (o * inner + h) / t.stacked, at + h * s.depth, t.stacked * s.depth, n);
     } else {
       for (std::int64_t h = 0; h < inner; ++h)
         load(h % t.stacked * s.depth, (o * inner + h) / t.stacked, at + h * s.hbm_head, s.depth, n);
@@ -363,60 +380,6 @@ View RegionEmitter::counted_values(Tokens& s) {
   return out;
 }
 
-// What is added to scores of keys that a query does not see: (keys, blocks of them, queries).
-void RegionEmitter::make_mask_of_heads(Together& t) {
-  const std::int64_t n = t.queries.follow * t.queries.rows, wide = t.keys.follow * n;
-  const View zeros = k_.sbuf({t.keys.rows, n}, DType::bfloat16), ones = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
-  t.mask = k_.sbuf({t.keys.rows, wide}, DType::bfloat16);
-  t.identity = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
-  k_.memset({.dst = zeros, .value = 0.0});
-  k_.memset({.dst = ones, .value = 1.0});
-  k_.affine_select({.dst = t.identity,
-                    .pattern = {{-1, kBlock}},
-                    .channel_multiplier = 1,
-                    .on_true_tile = ones,
-                    .on_false_value = 0.0,
-                    .cmp_op = AluOp::equal});
-  for (std::int64_t b = 0; b < t.keys.follow; ++b)  // query - key + ahead >= 0
-    k_.affine_select({.dst = t.mask.ap({{wide, t.keys.rows}, {1, n}}, b * n),
-                      .pattern = {{1, n}},
-                      .channel_multiplier = -t.keys.apart(),
-                      .on_true_tile = zeros,
-                      .on_false_value = kHidden,
-                      .cmp_op = AluOp::greater_equal,
-                      .offset = *t.a.ahead - b * t.keys.block()});
-}
-
-// What is added to the scores of each key: (keys, blocks of them).
-View RegionEmitter::bias_of_keys(const Together& t) {
-  const Leaf& leaf = layout_.loads[t.bias];
-  std::vector<Dims> one{leaf.free};
-  join_together(one);
-  const std::int64_t P = t.keys.rows, follow = t.keys.follow, stride = one[0][0].stride;
-  const View given = k_.sbuf({P, follow}, graph_.type(leaf.value).dtype), out = k_.sbuf({P, follow}, DType::float32);
-  Index at = storage_.begin(leaf.base) + leaf.offset;
-  for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
-  if (!t.keys.is_even()) k_.memset({.dst = given, .value = 0.0});
-  const auto load = [&](std::int64_t f, std::int64_t blocks, std::int64_t rows) {
-    k_.dma_copy(
-        {.dst = given.ap({{follow, rows}, {1, blocks}}, f),
-         .src = storage_.of.at(leaf.base).ap({{stride, rows}, {kBlock * stride, blocks}}, at + f * (kBlock * stride))});
-  };
-  if (t.keys.in_blocks) {
-    const std::int64_t whole = t.keys.is_even() ? follow : follow - 1;
-    load(0, whole, P);
-    if (whole < follow) load(whole, 1, t.keys.count(whole));
-  } else {
-    over_token_rows(t.keys, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
-      k_.dma_copy({.dst = given.ap({{follow, rows}, {1, blocks}}, first * follow),
-                   .src = storage_.of.at(leaf.base).ap({{follow * stride, rows}, {stride, blocks}},
-                                                       at + first * follow * stride)});
-    });
-  }
-  k_.tensor_scalar({.dst = out, .data = given, .op0 = AluOp::multiply, .operand0 = t.bias_factor});
-  return out;
-}
-
 // exp(scores) of some heads for a group of queries. Calls `made` with the blocks of keys, of some heads, whose weights
 // are there.
 void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, SomeHeads& some,
@@ -454,12 +417,21 @@ void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, Some
                     .moving = columns(pass.queries.tile, row, t.depth, above * row + pass.queries.column(head) + first),
                     .tile_position = position,
                     .tile_size = size});
-      if (t.a.ahead)
+      if (t.a.ahead && t.beside == 1)
         k_.nc_matmul({.dst = dst,
                       .stationary = t.identity.ap({{kBlock, rows}, {1, rows}}),
                       .moving = columns(t.mask, t.mask.dim(1), rows, b * follow * t.queries.rows + first)});
       some.weights[unit] = out.ap({{m * n, rows}, {1, n}}, i * n);
       those.push_back(unit);
+    }
+    if (t.beside > 1 && t.mask.rank() > 0) hide_others(t, scores, m, n);
+    if (!t.pairs.empty()) {
+      const View sums = add_pairs(t, pass, some, scores, those);
+      isa::activation_args call{.dst = out, .op = ActFn::exp, .data = sums};
+      if (apart) call.bias = pass.bias.ap({{blocks, P}, {1, 1}}, from / some.count);
+      k_.activation(call);
+      if (made) made(those);
+      continue;
     }
     const auto take_exp = [&](std::int64_t bank, std::int64_t count, std::int64_t columns) {
       if (count == 0 || columns == 0) return;
@@ -529,14 +501,14 @@ void RegionEmitter::check_heads(const Together& t, const PassOfHeads& pass, cons
 void RegionEmitter::store_heads(const Together& t, const Tokens& s) {
   if (s.hbm.rank() == 0) return;
   const std::int64_t width = s.tile.dim(1);
-  over_token_rows(s.at, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
+  over_token_parts(s, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks, std::int64_t from) {
     k_.dma_copy(
         {.dst = s.hbm.ap({{s.at.follow * s.hbm_token, rows},
                           {s.hbm_outer, t.heads.outer},
                           {s.hbm_head, t.heads.inner},
                           {s.hbm_token, blocks},
                           {1, s.depth}},
-                         s.hbm_place + first * s.at.follow * s.hbm_token),
+                         s.hbm_place + from),
          .src = s.tile.ap(
              {{width, rows}, {s.outer, t.heads.outer}, {s.head, t.heads.inner}, {s.block, blocks}, {1, s.depth}},
              first * width)});
@@ -590,6 +562,7 @@ void RegionEmitter::attend_heads(const Together& t, const ChecksOfHeads& checks)
   Tokens keys = tokens(t.a.scores, 1), queries = tokens(t.a.scores, 0), values = tokens(t.a.result, 1);
   pass.keys = turned_tokens(keys, t), pass.queries = turned_tokens(queries, t), pass.values = counted_values(values);
   if (t.bias >= 0) pass.bias = bias_of_keys(t);
+  if (!t.pairs.empty()) pass.pairs = t.pairs_of_all.rank() > 0 ? t.pairs_of_all : make_pairs(t);
   pass.values_of = values;
   pass.out = tokens_of(-1, t);
   const std::int64_t follow = t.queries.follow, P = t.queries.rows;
@@ -609,24 +582,27 @@ void RegionEmitter::attend_heads(const Together& t, const ChecksOfHeads& checks)
 // Loops around the heads, then passes over them, some of them in one order.
 void RegionEmitter::over_heads(const Together& t, std::size_t loop, const std::vector<ChecksOfHeads>& checks) {
   const std::size_t loops = layout_.loops.size();
-  const bool around = loops > 1 && t.heads.inner == layout_.loops.back();  // passes go over the loop around the heads
+  const bool around = loops > 1 && t.heads.inner == t.inner;  // passes go over the loop around the heads
   const std::size_t last = loops == 0 ? 0 : loops - (around ? 2 : 1);
+  // Of loops some of whose passes lie side by side.
+  const auto apart = [&](std::size_t l) { return t.beside > 1 && t.beside_loop == l ? t.beside : std::int64_t{1}; };
   if (loop < last) {
-    k_.loop(layout_.loops[loop], [&](Index i) {
-      at_.push_back(i);
+    k_.loop(layout_.loops[loop] / apart(loop), [&](Index i) {
+      at_.push_back(i * apart(loop));
       over_heads(t, loop + 1, checks);
       at_.pop_back();
     });
     return;
   }
-  const std::int64_t heads = around ? t.heads.outer : t.heads.inner, passes = loops ? layout_.loops[last] / heads : 1;
+  const std::int64_t heads = around ? t.heads.outer : t.heads.inner,
+                     passes = loops ? (around ? t.outer : t.inner) / heads : 1;
   const auto together = static_cast<std::int64_t>(checks.size());
   const auto some = [&](const Index& first) {
     std::vector<std::size_t> begins;
     const std::vector<Index> outer = at_;
     for (std::int64_t i = 0; i < together; ++i) {
       begins.push_back(k_.block().size());
-      if (loops > 0) at_.push_back(first * heads + i * heads);
+      if (loops > 0) at_.push_back((first * heads + i * heads) * apart(last));
       if (around) at_.emplace_back(0);
       attend_heads(t, checks[i]);
       at_ = outer;
@@ -641,8 +617,8 @@ void RegionEmitter::over_heads(const Together& t, std::size_t loop, const std::v
 
 void RegionEmitter::emit_heads_together(Together& t) {
   const std::size_t loops = layout_.loops.size();
-  std::int64_t passes = loops == 0 ? 1 : layout_.loops.back() / t.heads.inner;
-  if (passes == 1 && loops > 1) passes = layout_.loops[loops - 2] / t.heads.outer;
+  std::int64_t passes = t.inner / t.heads.inner;
+  if (passes == 1 && loops > 1) passes = t.outer / t.heads.outer;
   const std::int64_t n = t.queries.follow * t.heads.all();
   const bool is_short = n * t.keys.follow <= kShortPass && passes % 4 == 0;
   std::vector<ChecksOfHeads> checks(t.holds_values ? 1 : is_short ? 4 : passes % 2 == 0 ? 2 : 1);
@@ -652,7 +628,8 @@ void RegionEmitter::emit_heads_together(Together& t) {
     k_.memset({.dst = c.fine, .value = 1.0});
     k_.memset({.dst = c.strange, .value = 0.0});
   }
-  if (t.a.ahead) make_mask_of_heads(t);
+  if (t.a.ahead || (t.beside > 1 && t.pairs.empty())) make_mask_of_heads(t);
+  if (!t.pairs.empty() && pairs_stay(t)) t.pairs_of_all = make_pairs(t);
   over_heads(t, 0, checks);
   Unshifted u;
   u.fine = checks[0].fine;

@@ -22,6 +22,14 @@ struct TokenRows {
   std::int64_t block() const { return in_blocks ? rows : 1; }
 };
 
+// What DMAs move of tokens: partitions that are full, and then the last one.
+template <class Move>
+void over_token_rows(const TokenRows& at, const Move& move) {
+  const std::int64_t full = at.is_even() ? at.rows : at.rows - 1;
+  if (full > 0) move(0, full, at.follow);
+  if (!at.is_even()) move(full, 1, at.last());
+}
+
 // The heads of a pass: all, or some, of the innermost loop for each of some of the loop around it.
 struct HeadCount {
   std::int64_t outer = 1, inner = 1;
@@ -39,6 +47,7 @@ struct RegionEmitter::Tokens {
   isa::Index place = 0;                                     // the first element in HBM, or of a partition of SBUF
   isa::Index hbm_place = 0;                                 // of a result: the first element in HBM
   std::int64_t hbm_outer = 0, hbm_head = 0, hbm_token = 0;  // elements from one to the next
+  std::int64_t beside = 1, hbm_beside = 0;  // heads on partitions beside each other; elements from one to the next
   DType dtype = DType::float32;
   isa::View tile = {};
   std::int64_t outer = 0, head = 0, block = 0;  // the same in SBUF
@@ -51,8 +60,19 @@ struct RegionEmitter::Tokens {
   std::int64_t offset(std::int64_t i) const { return i / heads.inner * outer + i % heads.inner * head; }
 };
 
+// What is added to the score of each pair of a query and a key: numbers of HBM times a factor, or where these are
+// truth, nothing and what hides a key.
+struct RegionEmitter::PairTerm {
+  int load = -1;
+  double factor = 1;
+  bool hides = false;
+};
+
 struct RegionEmitter::Together {
   Attention a;
+  std::int64_t inner = 1, outer = 1;  // passes of the two innermost loops, each with the heads that lie side by side
+  std::int64_t beside = 1;            // heads whose tokens lie on partitions beside each other, of `beside_loop`
+  std::size_t beside_loop = 0;
   HeadCount heads;                   // of a pass
   std::int64_t depth = 0, wide = 0;  // elements of a key, of a value
   TokenRows queries = {}, keys = {};
@@ -62,8 +82,12 @@ struct RegionEmitter::Together {
   DType turned = DType::float32;  // of what is turned then
   std::int64_t score_banks = 2;   // of PSUM, whose exponentials are taken together
   isa::View mask = {}, identity = {};
-  int bias = -1;           // the load of one number for each key, which is added to its scores
-  double bias_factor = 1;  // times this
+  int bias = -1;            // the load of one number for each key, which is added to its scores
+  double bias_factor = 1;   // times this
+  bool bias_hides = false;  // it is truth: what is not true is hidden
+  std::vector<PairTerm> pairs = {};
+  isa::View pairs_of_all =
+      {};  // their sum, where it is the same for all passes: (keys, heads, blocks of them, queries)
 };
 
 // What tells whether the largest scores are needed after all.
@@ -86,7 +110,8 @@ struct RegionEmitter::PassOfHeads {
   Columned queries, keys;
   isa::View values;
   Tokens values_of;
-  isa::View bias = {};  // (keys, blocks of them)
+  isa::View bias = {};   // (keys, blocks of them)
+  isa::View pairs = {};  // as pairs_of_all
   Tokens out;
   isa::View inverse;  // of sums of weights: (queries, blocks, heads)
 };

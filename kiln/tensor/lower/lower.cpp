@@ -15,6 +15,7 @@
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
 #include "kiln/tensor/lower/reproducer.h"
+#include "kiln/tensor/lower/said_engines.h"
 #include "kiln/tensor/lower/solve.h"
 #include "kiln/tensor/lower/tile_limits.h"
 #include "kiln/tensor/lower/tuner.h"
@@ -80,7 +81,7 @@ std::vector<Choice> choices(const CompileOptions& options) {
 
 std::vector<Diagnostic> errors_of(const Compiled& made, const CompileOptions& options) {
   for (const isa::Program* program : made.launch().programs) {
-    const check::Report report = check::check_program(*program, chip_of(options));
+    const check::Report report = check::check_program(*program, chip_of(options), {.warnings = false});
     if (!report.ok()) return report.diagnostics;
   }
   return {};
@@ -108,13 +109,17 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,
                              Plans& plans) {
+  const auto finished = [&](isa::Program& program) {
+    if (choice.started_by_software) start_by_software(program, arch(options.target));
+    if (choice.says_engines) say_engines(program, arch(options.target));
+  };
   std::optional<Compiled> out = Maker(cores[0], options, choice, plans).run();
-  if (out && choice.started_by_software) start_by_software(out->program, arch(options.target));
+  if (out) finished(out->program);
   if (!out || cores.size() == 1) return out;
   std::optional<Compiled> peer = Maker(cores[1], options, choice, plans).run();
   if (!peer || !are_alike(out->program, peer->program)) return {};
   out->peer = std::move(peer->program);
-  if (choice.started_by_software) start_by_software(*out->peer, arch(options.target));
+  finished(*out->peer);
   return out;
 }
 
@@ -158,25 +163,43 @@ Graph run_needed_passes(Graph graph, std::size_t first) {
 
 namespace {
 
-// No choice gave a program that check could look at: a region's rows have no common loops, or the programs of two cores
-// differ.
-[[noreturn]] void refuse(const std::vector<Graph>& cores, const Choice& last, Plans& plans) {
-  const Graph& graph = cores[0];
+// An operation whose rows have no common loops with what it reads, in a program or a body of it.
+struct Apart {
+  const Graph* graph;
+  const Op* op;
+};
+std::optional<Apart> without_loops(const Graph& graph, const Choice& last, Plans& plans) {
   const Fusion& fusion = plans.fusion(graph, last.fuse);
   for (std::size_t r = 0; r < fusion.regions.size(); ++r) {
     const Region& region = fusion.regions[r];
     if (region.kind == Region::Kind::copies) continue;
-    if (!plans.tilings(graph, fusion, static_cast<int>(r), last.region_choices, last.sbuf_share).empty()) continue;
-    const Op& op = graph.op(region.ops.back());
+    if (plans.tilings(graph, fusion, static_cast<int>(r), last.region_choices, last.sbuf_share).empty())
+      return Apart{&graph, &graph.op(region.ops.back())};
+  }
+  for (const Op& op : graph.ops()) {
+    for (const Body& body : op.bodies) {
+      if (const auto found = without_loops(*body, last, plans)) return found;
+    }
+  }
+  return {};
+}
+
+// No choice gave a program that check could look at: a region's rows have no common loops, or the programs of two cores
+// differ.
+[[noreturn]] void refuse(const std::vector<Graph>& cores, const Choice& last, Plans& plans) {
+  const Graph& graph = cores[0];
+  if (const auto apart = without_loops(graph, last, plans))
     raise(rules::kTable, rules::kNotYet,
           {.found = fmt::format("not yet: layout: the rows of {} ({}) and of what it reads have no common loops",
-                                name(op.code), to_string(op.type)),
-           .loc = graph.loc(op),
+                                name(apart->op->code), to_string(apart->op->type)),
+           .loc = apart->graph->loc(*apart->op),
            .category = Category::not_yet});
-  }
   const Op& op = graph.op(graph.outputs().empty() ? graph.size() - 1 : graph.outputs()[0].value);
   raise(rules::kTable, rules::kNotYet,
-        {.found = fmt::format("not yet: {} for {} cores: their programs would not be alike", graph.name, cores.size()),
+        {.found =
+             cores.size() > 1
+                 ? fmt::format("not yet: {} for {} cores: their programs would not be alike", graph.name, cores.size())
+                 : fmt::format("not yet: {}: its operations fit no order of loops together", graph.name),
          .loc = graph.loc(op),
          .category = Category::not_yet});
 }
@@ -240,8 +263,29 @@ void fill_constants(Compiled& made) {
   }
 }
 
+namespace {
+
+// What does not fit is found by check, but only once there are instructions for it.
+void require_room(const Graph& graph, const Arch& chip) {
+  double given = 0, made = 0;
+  const auto add = [&](double& bytes, Value v) {
+    const Op& op = graph.op(v);
+    bytes += static_cast<double>(op.type.size()) * size_bytes(op.type.dtype);
+    if (bytes <= static_cast<double>(chip.hbm_bytes)) return;
+    raise(rules::kTable, rules::kSize,
+          {.found = fmt::format("{:.0f} bytes with this {}", bytes, to_string(op.type)),
+           .allowed = fmt::format("at most {} ({})", chip.hbm_bytes, chip.name),
+           .loc = graph.loc(op)});
+  };
+  for (const Value v : graph.inputs()) add(given, v);
+  for (const Output& o : graph.outputs()) add(made, o.value);
+}
+
+}  // namespace
+
 Graph before_passes(const Graph& graph, Target target) {
   verify(graph, "the front end");
+  require_room(graph, arch(target));
   Graph whole = inlined(graph);
   if (has_collectives(graph)) whole = with_collective_kernels(whole, target);
   return for_chip(whole, arch(target));

@@ -65,6 +65,7 @@ struct Compiled {
   double by_tile_limits = 0;  // instructions that tiles of 128 rows would need (lower/tile_limits.h)
   double time_ns = 0;         // predicted, at level 2; of long loops some passes were timed
   std::vector<Spill> spills;
+  bool prepares_rows = false;             // computes rows where many matrices meet them
   bool has_short_runs = false;            // writes large outputs in another order than that of their rows
   bool has_orders = false;                // results that lie in HBM in another order than their own
   bool regroups = false;                  // has copies in another order, in SBUF

@@ -27,7 +27,7 @@ Arch chip_of(const CompileOptions& options) {
 bool Choice::is_same_with(const Choice& other) const {
   const auto rest = [](const Choice& c) {
     return std::tie(c.fuse, c.tiling, c.region_choices, c.sbuf_share, c.held_bytes, c.started_by_software,
-                    c.keeps_blocks, c.moving_views);
+                    c.says_engines, c.keeps_blocks, c.moving_views);
   };
   return rest(*this) == rest(other) && of_region.empty() && other.of_region.empty() &&
          region.is_same_with(other.region);
@@ -76,6 +76,7 @@ std::optional<Compiled> Maker::run() {
   find_spills();
   out_.regroups = storage_.regroups;
   out_.has_short_runs = fusion_.has_short_runs;
+  out_.prepares_rows = fusion_.prepares_rows;
   out_.has_orders = !fusion_.orders.empty();
   out_.program = k_.finish();
   rename_tiles();

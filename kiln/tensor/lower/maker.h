@@ -23,6 +23,7 @@ struct Choice {
   double sbuf_share = 0.8;           // of a partition, for the tiles of a pass, by estimate
   std::int64_t held_bytes = 114688;  // of a partition, for matrices that lie there during all passes of a loop
   bool started_by_software = false;  // DMAs
+  bool says_engines = false;         // said_engines.h
   bool keeps_blocks = false;         // results with more than 128 rows stay in SBUF where all who read them find them
   bool moving_views = true;          // a range from a place known at run time is read where it lies, not copied
 

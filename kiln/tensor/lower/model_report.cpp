@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kiln/tensor/lower/as_timed.h"
 #include "kiln/tensor/lower/model.h"
 #include "kiln/tensor/lower/report.h"
-#include "kiln/timing/simulate.h"
 
 namespace kiln::tensor {
 namespace {
@@ -34,8 +34,7 @@ std::string steps_text(const Model& model, const std::vector<double>& times) {
 
 std::vector<double> kernel_times_ns(const Model& model) {
   std::vector<double> out;
-  for (const Compiled& k : model.kernels)
-    out.push_back(timing::to_ns(timing::simulate(k.launch(), arch(k.program.target)).total));
+  for (const Compiled& k : model.kernels) out.push_back(time_as_seen_ns(k.launch()));
   return out;
 }
 

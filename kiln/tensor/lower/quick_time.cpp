@@ -6,6 +6,7 @@
 
 #include "kiln/analysis/trips.h"
 #include "kiln/arch/arch.h"
+#include "kiln/tensor/lower/as_timed.h"
 #include "kiln/tensor/lower/assumed_trips.h"
 #include "kiln/timing/simulate.h"
 
@@ -14,12 +15,13 @@ namespace {
 
 constexpr double kBody = 150;     // a pass of a loop that is cut has hardly more, or its own loops are cut too
 constexpr std::int64_t kFew = 2;  // passes that are left, at least
-constexpr double kOfDma = 0.95;   // how much of the time DMAs are, where they take longer than all else
+constexpr double kOfDma = 0.99;   // how much of the time DMAs are, where they take longer than all else
 constexpr double kLong = 250;     // of a pass with so many instructions one is left
 
 struct Cut {
   isa::LoopId loop;
   std::int64_t trips, left;     // passes, and those that are timed
+  bool is_long;                 // a pass has many instructions
   double around = 1, kept = 1;  // passes of the cut loops around it: all, and those that are timed
 };
 
@@ -46,7 +48,7 @@ class Cutter {
       const auto fit = static_cast<std::int64_t>(kBody / std::max(1.0, body));
       const std::int64_t left = std::max(body > kLong ? 1 : kFew, fit);
       const bool cut = trips > 2 * left;
-      if (cut) cuts_.push_back({node.index, trips, left, around, kept});
+      if (cut) cuts_.push_back({node.index, trips, left, body > kLong, around, kept});
       const auto all = static_cast<double>(trips);
       if (body > 4 * kBody) walk(loop.body, around * all, kept * (cut ? static_cast<double>(left) : all));
     }
@@ -65,7 +67,23 @@ struct Timed {
 // The first timing says which order of instructions is the faster one; the others take it.
 class Timer {
  public:
+  // As written, or as seen: what is shorter is written out where the given programs are.
+  Timer(const isa::Launch& launch, bool as_seen) : as_seen_(as_seen) {
+    if (!as_seen) return;
+    for (const isa::Program* program : launch.programs) written_out_.push_back(is_written_out(*program));
+  }
   Timed operator()(const isa::Launch& launch) {
+    if (!as_seen_) return time(launch);
+    const AsTimed seen(launch, written_out_);
+    is_balanced_ |= seen.is_balanced();
+    return time(seen.launch());
+  }
+  bool is_balanced() const { return is_balanced_; }
+  void take_order(std::optional<bool> reordered) { reorder_ = reordered; }
+  std::optional<bool> is_reordered() const { return reorder_; }
+
+ private:
+  Timed time(const isa::Launch& launch) {
     const isa::Program& program = *launch.programs[0];
     timing::TimingOptions options{.trip_counts = assumed_trips(program), .reorder = reorder_, .keep_events = 0};
     options.pictures_memory = false;
@@ -75,7 +93,8 @@ class Timer {
     return {timing::to_ns(t.total), timing::to_ns(t.dma_busy)};
   }
 
- private:
+  bool as_seen_, is_balanced_ = false;
+  std::vector<bool> written_out_;
   std::optional<bool> reorder_;
 };
 
@@ -87,20 +106,20 @@ void shorten(std::vector<isa::Program>& programs, const Cut& cut, std::int64_t p
   }
 }
 
-}  // namespace
-
-double quick_time_ns(const isa::Launch& launch, double in_full) {
+double time_of(const isa::Launch& launch, double in_full, Timer& time, LongPasses* common = nullptr) {
   const std::vector<Cut> cuts = Cutter(*launch.programs[0]).run(in_full);
-  Timer time_of;
-  if (cuts.empty()) return time_of(launch).ns;
+  if (cuts.empty()) return time(launch).ns;
+  const bool is_long = std::ranges::any_of(cuts, &Cut::is_long);
+  if (common && is_long) time.take_order(common->are_reordered);
   std::vector<isa::Program> shorter;
   for (const isa::Program* program : launch.programs) shorter.push_back(*program);
   for (const Cut& c : cuts) shorten(shorter, c, c.left);
-  const Timed least = time_of(isa::Launch::of(shorter));
+  const Timed least = time(isa::Launch::of(shorter));
+  if (common && is_long) common->are_reordered = time.is_reordered();
   Timed total = least;
   for (const Cut& c : cuts) {
     shorten(shorter, c, 2 * c.left);
-    const Timed more = time_of(isa::Launch::of(shorter));
+    const Timed more = time(isa::Launch::of(shorter));
     shorten(shorter, c, c.left);
     const double passes =
         c.around * static_cast<double>(c.trips - c.left) / (c.kept * static_cast<double>(c.left));  // for one of these
@@ -110,6 +129,19 @@ double quick_time_ns(const isa::Launch& launch, double in_full) {
   // DMAs run ahead of the first passes, where engines do not wait for them yet. Of programs with the same DMAs the one
   // whose engines have less to do is the quicker one.
   return std::max(total.ns, kOfDma * total.dma_ns + (1 - kOfDma) * total.ns);
+}
+
+}  // namespace
+
+double quick_time_ns(const isa::Launch& launch, double in_full, LongPasses* common) {
+  Timer time(launch, false);
+  return time_of(launch, in_full, time, common);
+}
+
+SeenTime quick_time_as_seen(const isa::Launch& launch, double in_full) {
+  Timer time(launch, true);
+  const double ns = time_of(launch, in_full, time);
+  return {ns, time.is_balanced()};
 }
 
 }  // namespace kiln::tensor

@@ -294,8 +294,10 @@ Tile RegionEmitter::scan(Value v, const Tile* into) {
   const Tile x = operand(v, 0), dst = target(v, into);
   const std::int64_t n = free.dims[axis];
   const auto carried = columns_ ? carried_.find(v) : carried_.end();
-  const Tile ones = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, DType::float32);
-  if (!how.first || !how.second) fill(ones, {1, {n}}, how.other);
+  const bool takes_number = !how.first || !how.second;  // the same one all along
+  const Free one{1, {1}};
+  const Tile number = takes_number ? new_tile(k_, Memory::sbuf, rows_, one, DType::float32) : x;
+  if (takes_number) fill(number, one, how.other);
   Dims from = spread_dims(x, free), to = spread_dims(dst, free);
   const isa::Dim last_from = from[axis + 1], last_to = to[axis + 1];
   from.erase(from.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
@@ -303,8 +305,8 @@ Tile RegionEmitter::scan(Value v, const Tile* into) {
   const std::function<void(std::size_t, isa::Index, isa::Index)> each = [&](std::size_t d, isa::Index a, isa::Index b) {
     if (d == from.size()) {
       k_.tensor_tensor_scan({.dst = view_of(dst, {last_to}, b),
-                             .data0 = how.first ? view_of(x, {last_from}, a) : view_of(ones, {{1, n}}),
-                             .data1 = how.second ? view_of(x, {last_from}, a) : view_of(ones, {{1, n}}),
+                             .data0 = how.first ? view_of(x, {last_from}, a) : view_of(number, {{0, n}}),
+                             .data1 = how.second ? view_of(x, {last_from}, a) : view_of(number, {{0, n}}),
                              .initial = how.start,
                              .op0 = how.op0,
                              .op1 = how.op1});

@@ -50,7 +50,8 @@ struct RegionOptions {
   Noted<int> weights_on_tensor = 0;       // sums of all weights, or of every second ones; 0: of none
   Noted<bool> few_queries = true;         // attention of few queries with keys on partitions
   Noted<bool> unshifted = true;           // attention without the largest scores, which are computed only where needed
-  // Of attention without them: 0: one by one, 1: where keys are few, 2: always; and 4: fewer of them in a pass.
+  // Of attention without them: 0: one by one, 1: where keys are few, 2: always; and 4: fewer of them in a pass, 8: none
+  // beside each other on partitions.
   Noted<int> heads_together = 1;
   Noted<bool> holds_values = false;       // of several heads together: the tensor engine holds values, not weights
   Noted<bool> stores_together = false;    // results of attention, of all blocks of a group of queries
@@ -327,13 +328,16 @@ class RegionEmitter {
   struct PassOfHeads;
   struct SomeHeads;
   struct Columned;
+  struct PairTerm;
   std::optional<Together> heads_together() const;
   bool is_stored_alone(const Together& t) const;
   bool stores_quotient_alone(const Attention& a) const;
-  bool find_terms(Together& t) const;
-  isa::View bias_of_keys(const Together& t);
+  void put_side_by_side(Together& t, const Leaf& queries, const Leaf& keys) const;
+  bool heads_follow(const Tokens& tokens, const Together& t) const;
   std::int64_t heads_of_a_pass(const Together& t) const;
   Tokens tokens_of(int load, const Together& t) const;
+  void over_token_parts(const Tokens& tokens,
+                        const std::function<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t)>& move) const;
   void move_tokens(const Tokens& tokens);
   void load_tokens(Tokens& tokens);
   bool turns_tokens(DType dtype) const;
@@ -341,7 +345,6 @@ class RegionEmitter {
   void turn_columns_of(const Tokens& tokens, const Together& t, const Columned& out);
   Columned turned_tokens(Tokens& tokens, const Together& t);
   isa::View counted_values(Tokens& values);
-  void make_mask_of_heads(Together& t);
   void weigh_heads(const Together& t, const PassOfHeads& pass, SomeHeads& some,
                    const std::function<void(const std::vector<std::int64_t>&)>& made);
   void add_values_of_heads(const Together& t, const PassOfHeads& pass, const SomeHeads& some);
@@ -353,6 +356,23 @@ class RegionEmitter {
   void attend_heads(const Together& t, const ChecksOfHeads& checks);
   void over_heads(const Together& t, std::size_t loop, const std::vector<ChecksOfHeads>& checks);
   void emit_heads_together(Together& t);
+
+  // terms_of_heads.cpp
+  bool find_terms(Together& t) const;
+  bool add_term(Together& t, int load, bool hides) const;
+  bool fits_pairs(const Together& t) const;
+  bool pairs_stay(const Together& t) const;
+  std::int64_t heads_of_pairs(const Together& t) const;
+  isa::View bias_of_keys(const Together& t);
+  void make_mask_of_heads(Together& t);
+  void hide_others(const Together& t, const isa::View& scores, std::int64_t units, std::int64_t columns);
+  isa::View make_pairs(const Together& t);
+  isa::View pairs_as_given(const Together& t, const PairTerm& p, std::int64_t head, std::int64_t first,
+                           std::int64_t rows);
+  void turn_pairs(const Together& t, const isa::View& given, double factor, const isa::View& out, std::int64_t at,
+                  bool adds);
+  isa::View add_pairs(const Together& t, const PassOfHeads& pass, const SomeHeads& some, const isa::View& scores,
+                      const std::vector<std::int64_t>& units);
 
   // held_values.cpp
   struct HeldResult;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kiln/timing/simulate.h"
+#include "kiln/tensor/lower/as_timed.h"
 
 namespace kiln::tensor {
 namespace {
@@ -19,13 +19,14 @@ struct GroupTime {
   std::string_view engine;
 };
 
-std::vector<GroupTime> times_of(const Compiled& compiled, const timing::Timeline& timeline) {
+std::vector<GroupTime> times_of(const Compiled& compiled, const AsTimed& timed, const timing::Timeline& timeline) {
   std::vector<GroupTime> out(compiled.regions.size());
   std::vector<std::map<Engine, timing::Time>> busy(out.size());
   for (const timing::Event& e : timeline.events) {
+    const isa::InstructionId inst = timed.origin(timeline.lanes[e.lane].core, e.inst);
     for (std::size_t g = 0; g < out.size(); ++g) {
       const RegionReport& r = compiled.regions[g];
-      if (e.inst < r.first_instruction || e.inst >= r.first_instruction + r.instructions) continue;
+      if (inst < r.first_instruction || inst >= r.first_instruction + r.instructions) continue;
       GroupTime& t = out[g];
       t.from = t.to == 0 ? e.start : std::min(t.from, e.start);
       t.to = std::max(t.to, e.end);
@@ -74,7 +75,8 @@ std::vector<std::vector<std::string>> groups_in_words(const Compiled& compiled) 
 
 std::string report_text(const Compiled& compiled) {
   const Arch& chip = arch(compiled.program.target);
-  const timing::Timeline t = timing::simulate(compiled.launch(), chip);
+  const AsTimed timed(compiled.launch(), true);
+  const timing::Timeline t = timeline_of(timed, true);
   const double moved = t.hbm_bytes_read + t.hbm_bytes_written;
   std::string out = fmt::format(
       "{} for {}: {} instructions in {} groups, predicted {:.1f} us\n  {} instructions executed, {:.0f} by the limits "
@@ -84,7 +86,7 @@ std::string report_text(const Compiled& compiled) {
       timing::to_ns(t.total) / 1000, t.instructions, compiled.by_tile_limits, moved / kKilo,
       t.compulsory_bytes / kKilo);
   if (compiled.peer) out += fmt::format("  on each of two cores; {}\n", compiled.split);
-  const std::vector<GroupTime> times = times_of(compiled, t);
+  const std::vector<GroupTime> times = times_of(compiled, timed, t);
   for (std::size_t g = 0; g < compiled.regions.size(); ++g) {
     out += group_text(g + 1, compiled.regions[g]);
     const GroupTime& time = times[g];

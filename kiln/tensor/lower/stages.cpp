@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "kiln/tensor/lower/as_timed.h"
 #include "kiln/tensor/lower/solve.h"
-#include "kiln/timing/simulate.h"
 
 namespace kiln::tensor {
 namespace {
@@ -15,10 +15,6 @@ Stage step(const char* name, const Graph& ready, CompileOptions options, int lev
   Stage out{.name = name, .graph = {}, .made = solve_after_passes(ready, options).made};
   out.seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   return out;
-}
-
-double time_of(const Compiled& made, Target target) {
-  return timing::to_ns(timing::simulate(made.launch(), arch(target)).total);
 }
 
 }  // namespace
@@ -41,11 +37,11 @@ std::vector<Stage> stages(const Graph& graph, const CompileOptions& options, boo
 }
 
 std::optional<double> predicted_ns(const std::vector<Stage>& all, std::size_t stage, const CompileOptions& options) {
-  if (all[stage].made) return time_of(*all[stage].made, options.target);
+  if (all[stage].made) return time_as_seen_ns(all[stage].made->launch());
   CompileOptions plain = options;
   plain.level = 1, plain.fuse = false;
   try {
-    return time_of(solve_after_passes(run_needed_passes(*all[stage].graph, stage + 1), plain).made, options.target);
+    return time_as_seen_ns(solve_after_passes(run_needed_passes(*all[stage].graph, stage + 1), plain).made.launch());
   } catch (const Error& e) {
     const auto is_ours = [](const Diagnostic& d) { return d.category == Category::internal; };
     if (std::ranges::any_of(e.diagnostics(), is_ours)) throw;

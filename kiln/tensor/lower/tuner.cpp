@@ -11,10 +11,9 @@
 
 #include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
-#include "kiln/tensor/lower/assumed_trips.h"
+#include "kiln/tensor/lower/as_timed.h"
 #include "kiln/tensor/lower/cache.h"
 #include "kiln/tensor/lower/quick_time.h"
-#include "kiln/timing/simulate.h"
 
 namespace kiln::tensor {
 namespace {
@@ -28,12 +27,6 @@ constexpr int kMostDryRegions = 40, kMostDry = 200;
 CompileOptions at_level_2(CompileOptions options) {
   options.level = 2;
   return options;
-}
-
-double full_time_ns(const Compiled& made) {
-  return timing::to_ns(timing::simulate(made.launch(), arch(made.program.target),
-                                        {.trip_counts = assumed_trips(made.program), .keep_events = 0})
-                           .total);
 }
 
 // What check says of a program, warnings too.
@@ -269,13 +262,13 @@ void Tuner::finish_round() {
 // Candidates were timed quickly; what is handed out is the best of the last ones, and not slower than level 2, in full.
 Compiled Tuner::compiled() {
   if (!asked_.empty()) finish_round();
-  double least = full_time_ns(solved_.made);
+  double least = time_as_seen_ns(solved_.made.launch());
   std::optional<Compiled> best;
   const Knobs* of_best = nullptr;
   for (std::size_t i = 0; i < std::min(kLast, improved_.size()); ++i) {
     const Knobs& knobs = improved_[improved_.size() - 1 - i];
     std::optional<Compiled> made = built(knobs);
-    const double ns = made ? full_time_ns(*made) : least;
+    const double ns = made ? time_as_seen_ns(made->launch()) : least;
     if (ns < least) least = ns, best = std::move(made), of_best = &knobs;
   }
   if (!best) return solved_.made;

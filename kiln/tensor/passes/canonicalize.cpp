@@ -85,12 +85,24 @@ std::optional<Value> folded_empty(const Rewriting& r) {
       std::any_of(r.operands.begin(), r.operands.end(), [&](Value v) { return r.to.type(v).size() == 0; });
   if (!empty || r.op.code == OpCode::concat || r.op.code == OpCode::pad) return {};
   if (is_update(r.op.code)) return r.operands[0];
+  // One element of a sum or product says what all of them are; there may be more than memory holds.
+  const auto& attributes = info(r.op.code).attributes;
+  const bool one_is_enough =
+      is_product(r.op.code) || std::ranges::any_of(attributes, [](const AttrInfo& a) { return a.name == "keepdims"; });
+  const auto least = [&](Type type) {
+    for (std::int64_t& n : type.shape) n = one_is_enough ? std::min<std::int64_t>(n, 1) : n;
+    return type;
+  };
+  Op op = r.op;
+  op.type = least(op.type);
   std::vector<Array> arrays;
-  for (Value v : r.operands) arrays.push_back({r.to.type(v), std::vector<double>(r.to.type(v).size())});
+  for (Value v : r.operands) {
+    const Type type = least(r.to.type(v));
+    arrays.push_back({type, std::vector<double>(type.size())});
+  }
   std::vector<const Array*> in;
   for (const Array& a : arrays) in.push_back(&a);
-  Array out = evaluate(r.op, in, r.op.type.dtype);
-  return r.to.constant(out.type, {out.data.at(0)});
+  return r.to.constant(r.op.type, {evaluate(op, in, op.type.dtype).data.at(0)});
 }
 
 // Rows of a table that is one number.

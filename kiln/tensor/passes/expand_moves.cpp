@@ -1,7 +1,10 @@
 // Borders, flips, repetitions and diagonals as views and joins.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/passes/expand.h"
 
 namespace kiln::tensor {
@@ -168,7 +171,26 @@ Expr with_repeats(const Rewriting& r, const Expr& x, std::int64_t axis) {
   return parts.size() == 1 ? parts[0] : concat(parts, axis);
 }
 
+// Each turn of a repetition is a part of its own, and each element of a border is looked at.
+void require_few_parts(const Rewriting& r) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 22, kMostTurns = 4096;
+  const std::string& mode = r.op.text("mode");
+  const Shape& x = r.from.type(r.op.operands[0]).shape;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    const std::int64_t border = std::max(r.op.ints("low")[d], r.op.ints("high")[d]);
+    const std::int64_t most = mode == "edge" ? kMostElements : std::min(kMostElements, kMostTurns * x[d]);
+    if (mode == "maximum" || mode == "minimum" || mode == "mean" || border <= most) continue;
+    raise(rules::kTable, rules::kNotYet,
+          {.found = fmt::format("not yet: a border of {} elements in mode {}, of {}", border, mode, x[d]),
+           .allowed = fmt::format("at most {}", most),
+           .help = "repeat or tile the tensor, or make the border in several steps",
+           .loc = r.from.loc(r.op),
+           .category = Category::not_yet});
+  }
+}
+
 Expr border_of(const Rewriting& r) {
+  require_few_parts(r);
   const std::string& mode = r.op.text("mode");
   if (mode == "edge" || mode == "reflect" || mode == "symmetric" || mode == "wrap")
     return with_repeats(r, r.operand(0), 0);

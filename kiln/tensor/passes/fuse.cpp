@@ -52,6 +52,7 @@ class Fuser {
   bool loads_matrices_again(const std::set<int>& merged, Value v, Value from) const;
   std::optional<Strided> access_of(Value v) const;
   bool gathers_rows(int region) const;
+  bool prepares_rows(int region, const Op& product) const;
   bool is_given_copy(Value v) const;
   bool joins_tail(Value v);
   void place(Value v);
@@ -232,16 +233,18 @@ std::int64_t Fuser::widest_of(int region) const {
   return n;
 }
 
-// Whether a region that reduces and an op with `elements` on up to `most_rows` rows fit their partitions, and together,
-// with these rows, would no longer: the second step of a reduction in two steps would undo the first.
+// Whether a region and an op with `elements` on up to `most_rows` rows fit their partitions, and together, with these
+// rows, would no longer: the second step of a reduction in two steps would undo the first, and what is small and has
+// few rows, such as one query of each head, would make few rows of all that meets it.
 bool Fuser::outgrows_partitions(int region, const std::set<std::int64_t>& rows, std::int64_t elements,
                                 std::int64_t most_rows) const {
-  constexpr std::int64_t kMostElements = 24576;
+  constexpr std::int64_t kMostElements = 24576, kMostOfOthers = 28672;
   const Region& r = f_.regions[region];
-  if (std::none_of(r.ops.begin(), r.ops.end(), [&](Value v) { return reduces_rows(graph_.op(v).code); })) return false;
-  const std::int64_t widest = widest_of(region);
-  if (std::max(widest / *r.candidates.rbegin(), elements / most_rows) > kMostElements) return false;
-  return std::max(widest, elements) / *rows.rbegin() > kMostElements;
+  const bool reduces =
+      std::any_of(r.ops.begin(), r.ops.end(), [&](Value v) { return reduces_rows(graph_.op(v).code); });
+  const std::int64_t widest = widest_of(region), most = reduces ? kMostElements : kMostOfOthers;
+  if (std::max(widest / *r.candidates.rbegin(), elements / most_rows) > most) return false;
+  return std::max(widest, elements) / *rows.rbegin() > most;
 }
 
 // Whether an op that joins regions would have several products there whose matrices do not fit SBUF together: they
@@ -296,6 +299,14 @@ bool Fuser::gathers_rows(int region) const {
   return most < kHalfOfPartitions && all >= 2 * most;
 }
 
+// Whether a region computes nothing but the rows of a product of many matrices, such as queries with a norm or with
+// positions: attention takes several heads together when it finds them in HBM.
+bool Fuser::prepares_rows(int region, const Op& product) const {
+  if (!is_product(product.code) || graph_.type(product.operands[1]).rank() < 3) return false;
+  const std::vector<Value>& ops = f_.regions[region].ops;
+  return std::none_of(ops.begin(), ops.end(), [&](Value v) { return is_product(graph_.op(v).code); });
+}
+
 // Whether v is a view in an order of its own that nobody but outputs wants: DMAs put it there.
 bool Fuser::is_given_copy(Value v) const {
   const Op& op = graph_.op(v);
@@ -339,6 +350,10 @@ void Fuser::place(Value v) {
     if (is_copy(op.code) && op.code != OpCode::concat) continue;
     if (op.code == OpCode::concat && is_long_join(op, rows)) continue;
     if (is_product(op.code) && i == 0 && gathers_rows(region)) continue;
+    if (i == 0 && prepares_rows(region, op)) {
+      f_.prepares_rows = true;
+      if (!options_.prepares_rows) continue;
+    }
     std::set<std::int64_t> both;
     std::set_intersection(rows.begin(), rows.end(), f_.regions[region].candidates.begin(),
                           f_.regions[region].candidates.end(), std::inserter(both, both.end()));

@@ -56,6 +56,7 @@ struct Fusion {
   std::map<Value, Strided> orders;         // of stored values that do not lie in their own order (stored_order.h)
   std::set<Value> converted;               // values that DMAs make of what they read (stored_order.h)
   bool has_short_runs = false;             // large outputs that a region writes in another order than its own
+  bool prepares_rows = false;              // a product of many matrices is of the region that computes its rows
 
   int region(Value v) const { return region_of[v]; }
 };
@@ -66,6 +67,7 @@ struct FuseOptions {
   bool row_sums = true;        // sums over rows are added up where the rows are
   bool short_runs = true;      // such outputs are written at once; false: copied at the end
   bool read_orders = true;     // results lie in HBM as their readers see them (stored_order.h)
+  bool prepares_rows = true;   // rows of products of many matrices are computed where they are multiplied
   double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
   auto operator<=>(const FuseOptions&) const = default;
 };

@@ -192,7 +192,7 @@ namespace {
 std::vector<Tiling> uneven(const Graph& graph, const Fusion& fusion, int region, const Estimator& estimator) {
   constexpr std::int64_t kMostBlocks = 16, kFewRows = 4;
   std::vector<Tiling> out;
-  if (!is_plain(graph, fusion.regions[region])) return out;
+  if (!is_plain(graph, fusion.regions[region]) || !can_pack(graph, fusion, region)) return out;
   for (std::int64_t rows : fusion.regions[region].candidates) {
     const Layout plain = rows == 0 ? Layout{} : layout(graph, fusion, region, {.rows = rows});
     if (rows == 0 || !plain.is_possible) continue;

@@ -8,7 +8,8 @@ class NkiValidationError(AssertionError):
     """A kernel breaks a rule. ``diagnostics`` holds code, rule, place, what was found, and the remedy."""
 
     def __init__(self, diagnostics=()):
-        if isinstance(diagnostics, str):
+        if isinstance(diagnostics, str) or not diagnostics:
+            diagnostics = diagnostics or "an exception that says nothing"
             diagnostics = [_kiln.diagnostic("invalid", rules.ONLY_TEXT.label, "", diagnostics, "")]
         self.diagnostics = list(diagnostics)
         super().__init__(self._text())

@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from ._refused import Refused
+from ._refused import Invalid, Refused
 
 NORMS = ("backward", "ortho", "forward")
 
@@ -22,7 +22,7 @@ def one_axis(axis, dim):
     """`axis` of NumPy or `dim` of torch."""
     if dim is not None:
         if axis is not None:
-            raise ValueError("dim: it means axis, which is given too")
+            raise Invalid("dim: it means axis, which is given too")
         axis = dim
     return -1 if axis is None else whole(axis, "dim")
 
@@ -51,7 +51,7 @@ def length(n, have, name="n"):
         n = have
     n = whole(n, name)
     if n < 1:
-        raise ValueError(f"{name}: Invalid number of FFT data points ({n}), expected at least 1")
+        raise Invalid(f"{name}: Invalid number of FFT data points ({n}), expected at least 1")
     return n
 
 
@@ -68,21 +68,19 @@ def scale_of(norm, n, inverse):
 
 def unknown_norm(norm):
     """The words of SciPy and NumPy, which programs look for."""
-    return ValueError(f'norm: Invalid norm value {norm!r}, should be "backward", "ortho" or "forward"')
+    return Invalid(f'norm: Invalid norm value {norm!r}, should be "backward", "ortho" or "forward"')
 
 
 def swapped(norm):
     return {None: "forward", "backward": "forward", "forward": "backward"}.get(norm, norm)
 
 
-def several(shape, s, axes, dim, default=None, may_repeat=False):
+def several(shape, s, axes, dim, may_repeat=False):
     """(lengths, axes) of a transform along several axes; one that repeats is transformed again, as NumPy has it."""
     if dim is not None:
         if axes is not None:
-            raise ValueError("dim: it means axes, which are given too")
+            raise Invalid("dim: it means axes, which are given too")
         axes = dim
-    if axes is None:
-        axes = default
     s = None if s is None else listed_lengths(s)
     if axes is None:
         axes = range(len(shape))
@@ -92,12 +90,12 @@ def several(shape, s, axes, dim, default=None, may_repeat=False):
             axes = axes[len(shape) - len(s):]
     axes = [normal(a, len(shape)) for a in listed(axes, "dim")]
     if len(set(axes)) != len(axes) and not may_repeat:
-        raise ValueError(f"dim: axes repeat: {axes}")
+        raise Invalid(f"dim: axes repeat: {axes}")
     s = [-1] * len(axes) if s is None else s
     if len(s) != len(axes):
         raise Refused(f"s: {len(s)} lengths for {len(axes)} axes; when given, axes and shape arguments have to be of "
                       "the same length")
     lengths = [shape[a] if n == -1 else n for n, a in zip(s, axes)]
     if min(lengths, default=1) < 1:
-        raise ValueError(f"s: invalid number of data points ({lengths}) specified, expected at least 1 of each")
+        raise Invalid(f"s: invalid number of data points ({lengths}) specified, expected at least 1 of each")
     return lengths, axes

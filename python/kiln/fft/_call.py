@@ -11,7 +11,7 @@ from kiln.blas._backend import note_precision, scope
 from . import precision as modes
 from ._linear import Linear, on_tensor
 from ._plain import ARGUMENTS, plain, with_arguments
-from ._refused import Refused
+from ._refused import Invalid, Refused
 from .complex import ComplexTensor
 from .workers import count_of
 
@@ -136,7 +136,7 @@ def _written_tensor(torch, out, value):
     if not all(isinstance(p, torch.Tensor) for p in parts):
         raise TypeError(f"out: {type(out).__name__}, expected a tensor")
     if out.shape != value.shape:
-        raise ValueError(f"out: its shape is {tuple(out.shape)}, expected {tuple(value.shape)}")
+        raise Invalid(f"out: its shape is {tuple(out.shape)}, expected {tuple(value.shape)}")
     values = (value.real, value.imag) if len(parts) == 2 and value.is_complex() else (value,)
     if len(parts) != len(values) or not torch.can_cast(values[0].dtype, parts[0].dtype):
         raise TypeError(f"out: elements are {parts[0].dtype}, which cannot hold {value.dtype}")
@@ -152,7 +152,7 @@ def _written(out, value):
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out: {type(out).__name__}, but it must be of ArrayType")
     if out.shape != value.shape:
-        raise ValueError(f"out: it has wrong shape {out.shape}, expected {value.shape}")
+        raise Invalid(f"out: it has wrong shape {out.shape}, expected {value.shape}")
     if not np.can_cast(value.dtype, out.dtype, "same_kind"):
         raise TypeError(f"out: elements are {out.dtype}. Cannot cast {value.dtype} to that")
     out[...] = value

@@ -1,8 +1,12 @@
-"""What is raised where trnfft has an assertion: those who catch either kind get it."""
+"""What is raised for wrong arguments: those who catch the kind of NumPy and SciPy, of torch or of trnfft get it."""
 
 
-class Refused(ValueError, AssertionError):
-    """A wrong value."""
+class Invalid(ValueError, RuntimeError):
+    """A wrong value; torch has a RuntimeError for it."""
+
+
+class Refused(Invalid, AssertionError):
+    """One for which trnfft has an assertion."""
 
 
 class WrongKind(TypeError, Refused):

@@ -5,6 +5,8 @@ from ._call import Data, mode_of, transforming
 from ._refused import Refused, WrongKind
 from .fft_core import FORWARD, INVERSE, WHOLE, along
 
+PLANE = (-2, -1)  # where no axes are given; None is all of them, as in NumPy and SciPy
+
 
 def _one(input, n, axis, norm, dim, inverse, precision, out=None):
     data = Data(input).as_complex()
@@ -46,8 +48,10 @@ def _require_real(data, name="input"):
 def rfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=None):
     """The first n // 2 + 1 numbers of the transform of real ones, at half its cost."""
     data = Data(input)
+    if not data.pair:
+        _require_real(data)
     axis = normal(one_axis(axis, dim), len(data.shape))
-    if data.is_complex and data.pair:  # trnfft takes them: the half of their spectrum
+    if data.is_complex:  # trnfft takes them: the half of their spectrum
         n = length(n, data.shape[axis])
         along(data, WHOLE, n, axis, False, scale_of(norm, n, False), mode_of(precision))
         data.value = data.value.narrow(axis, 0, n // 2 + 1)
@@ -79,25 +83,26 @@ def ihfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=
     return _real(data, n, axis, swapped(norm), mode_of(precision)).conj().result(out)
 
 
-def _several(data, s, axes, dim, default, at_least=0):
-    lengths, axes = several(data.shape, s, axes, dim, default, may_repeat=data.torch is None)
+def _several(data, s, axes, dim, at_least=0, may_repeat=True):
+    axes = None if axes is PLANE and dim is not None else axes
+    lengths, axes = several(data.shape, s, axes, dim, may_repeat=may_repeat and data.torch is None)
     if len(axes) < at_least:
         raise Refused("dim: no axes, but at least 1 axis must be transformed")
     return lengths, axes
 
 
-def _many(input, s, axes, norm, dim, inverse, precision, default=None, out=None):
+def _many(input, s, axes, norm, dim, inverse, precision, out=None):
     data = Data(input).as_complex()
-    lengths, axes = _several(data, s, axes, dim, default)
+    lengths, axes = _several(data, s, axes, dim)
     mode = mode_of(precision)
     for n, axis in zip(lengths[::-1], axes[::-1]):
         along(data, WHOLE, n, axis, inverse, scale_of(norm, n, inverse), mode)
     return data.result(out)
 
 
-def _many_real(data, s, axes, norm, dim, precision, default=None):
+def _many_real(data, s, axes, norm, dim, precision, may_repeat=True):
     """Half a spectrum along the last axis that is listed, whole ones along the others."""
-    lengths, axes = _several(data, s, axes, dim, default, at_least=1)
+    lengths, axes = _several(data, s, axes, dim, 1, may_repeat)
     mode = mode_of(precision)
     _real(data, lengths[-1], axes[-1], norm, mode)
     for n, axis in zip(lengths[-2::-1], axes[-2::-1]):
@@ -105,9 +110,9 @@ def _many_real(data, s, axes, norm, dim, precision, default=None):
     return data
 
 
-def _many_to_real(data, s, axes, norm, dim, precision, default=None):
+def _many_to_real(data, s, axes, norm, dim, precision, may_repeat=True):
     data.as_complex()
-    lengths, axes = _several(data, s, axes, dim, default, at_least=1)
+    lengths, axes = _several(data, s, axes, dim, 1, may_repeat)
     if s is None or data.torch is not None and listed_lengths(s)[-1] == -1:  # torch fills in what NumPy takes as it is
         lengths[-1] = 2 * (data.shape[axes[-1]] - 1)
     mode = mode_of(precision)
@@ -116,34 +121,31 @@ def _many_to_real(data, s, axes, norm, dim, precision, default=None):
     return _to_real(data, lengths[-1], axes[-1], norm, mode)
 
 
-PLANE = (-2, -1)
-
-
 @transforming
-def fft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
+def fft2(input, s=None, axes=PLANE, norm=None, out=None, *, dim=None, precision=None):
     """fft along the last two axes."""
-    return _many(input, s, axes, norm, dim, False, precision, PLANE, out)
+    return _many(input, s, axes, norm, dim, False, precision, out)
 
 
 @transforming
-def ifft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many(input, s, axes, norm, dim, True, precision, PLANE, out)
+def ifft2(input, s=None, axes=PLANE, norm=None, out=None, *, dim=None, precision=None):
+    return _many(input, s, axes, norm, dim, True, precision, out)
 
 
 @transforming
 def fftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     """fft along several axes, all where none are given."""
-    return _many(input, s, axes, norm, dim, False, precision, None, out)
+    return _many(input, s, axes, norm, dim, False, precision, out)
 
 
 @transforming
 def ifftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many(input, s, axes, norm, dim, True, precision, None, out)
+    return _many(input, s, axes, norm, dim, True, precision, out)
 
 
 @transforming
-def rfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many_real(_require_real(Data(input)), s, axes, norm, dim, precision, PLANE).result(out)
+def rfft2(input, s=None, axes=PLANE, norm=None, out=None, *, dim=None, precision=None):
+    return _many_real(_require_real(Data(input)), s, axes, norm, dim, precision).result(out)
 
 
 @transforming
@@ -152,8 +154,8 @@ def rfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=
 
 
 @transforming
-def irfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many_to_real(Data(input), s, axes, norm, dim, precision, PLANE).result(out)
+def irfft2(input, s=None, axes=PLANE, norm=None, out=None, *, dim=None, precision=None):
+    return _many_to_real(Data(input), s, axes, norm, dim, precision).result(out)
 
 
 @transforming
@@ -162,20 +164,20 @@ def irfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision
 
 
 @transforming
-def hfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many_to_real(Data(input).as_complex().conj(), s, axes, swapped(norm), dim, precision, PLANE).result(out)
+def hfft2(input, s=None, axes=PLANE, norm=None, out=None, *, dim=None, precision=None):
+    return _many_to_real(Data(input).as_complex().conj(), s, axes, swapped(norm), dim, precision, False).result(out)
 
 
 @transforming
 def hfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many_to_real(Data(input).as_complex().conj(), s, axes, swapped(norm), dim, precision).result(out)
+    return _many_to_real(Data(input).as_complex().conj(), s, axes, swapped(norm), dim, precision, False).result(out)
 
 
 @transforming
-def ihfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many_real(_require_real(Data(input)), s, axes, swapped(norm), dim, precision, PLANE).conj().result(out)
+def ihfft2(input, s=None, axes=PLANE, norm=None, out=None, *, dim=None, precision=None):
+    return _many_real(_require_real(Data(input)), s, axes, swapped(norm), dim, precision, False).conj().result(out)
 
 
 @transforming
 def ihfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
-    return _many_real(_require_real(Data(input)), s, axes, swapped(norm), dim, precision).conj().result(out)
+    return _many_real(_require_real(Data(input)), s, axes, swapped(norm), dim, precision, False).conj().result(out)

@@ -1,22 +1,24 @@
 """Convolutions by transforms."""
 
+import numpy as np
+
 from . import api
 from ._axes import listed, normal
 from ._call import Data, function
-from ._refused import Refused
+from ._refused import Invalid, Refused
 from .helpers import next_fast_len
 
 
 def _axes_of(ndim, axes, axis):
     """The axes that are convolved: all where none is given."""
     if axes is not None and axis is not None:
-        raise ValueError("axis: it means axes, which are given too")
+        raise Invalid("axis: it means axes, which are given too")
     given = axes if axis is None else axis
     if given is None:
         return list(range(ndim))
     found = [normal(a, ndim, "axes") for a in listed(given, "axes")]
     if len(set(found)) != len(found):
-        raise ValueError(f"axes: they repeat: {found}")
+        raise Invalid(f"axes: they repeat: {found}")
     return found
 
 
@@ -37,14 +39,12 @@ def _cut(shape1, shape2, axes, mode):
 def _require_alike(shape1, shape2, axes, mode):
     if len(shape1) != len(shape2):
         raise Refused(f"in2: it has {len(shape2)} dimensions, in1 has {len(shape1)}")
-    if 0 in shape1 or 0 in shape2:
-        raise ValueError("in1: there is nothing to convolve")
     for a, (n1, n2) in enumerate(zip(shape1, shape2)):
         if a not in axes and n1 != n2 and 1 not in (n1, n2):
             raise Refused(f"in2: {n2} numbers along axis {a}, which is not convolved, in1 has {n1}")
     larger = [shape1[a] - shape2[a] for a in axes]
     if mode == "valid" and min(larger, default=0) < 0 < max(larger, default=0):
-        raise ValueError("mode: 'valid' needs one signal that is not shorter than the other along any axis")
+        raise Invalid("mode: 'valid' needs one signal that is not shorter than the other along any axis")
 
 
 @function
@@ -52,8 +52,10 @@ def fftconvolve(in1, in2, mode="full", axes=None, *, axis=None, precision=None):
     """The convolution of two signals along all axes, or those that are given, as scipy.signal.fftconvolve: 'full',
     'same' (the middle, of the shape of in1) or 'valid'."""
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"mode: {mode!r}, expected 'full', 'same' or 'valid'")
+        raise Invalid(f"mode: {mode!r}, expected 'full', 'same' or 'valid'")
     a, b = Data(in1, "in1"), Data(in2, "in2")
+    if len(a.shape) == len(b.shape) and 0 in (*a.shape, *b.shape):
+        return np.array([]) if a.torch is None else a.torch.zeros(0)  # of nothing, as SciPy has it
     # Along an axis of one number a convolution is a product.
     axes = [i for i in _axes_of(len(a.shape), axes, axis) if 1 not in (a.shape[i], *b.shape[i:i + 1])]
     _require_alike(a.shape, b.shape, axes, mode)
@@ -70,7 +72,10 @@ def fftconvolve(in1, in2, mode="full", axes=None, *, axis=None, precision=None):
 
 def convolve(a, v, mode="full", **options):
     """numpy.convolve of vectors, by transforms; of arrays along their last axis."""
-    if Data(a, "a").shape[-1] < Data(v, "v").shape[-1]:
+    sizes = Data(a, "a").shape[-1], Data(v, "v").shape[-1]
+    if 0 in sizes:
+        raise Invalid(f"{'av'[sizes.index(0)]}: it cannot be empty")
+    if sizes[0] < sizes[1]:
         a, v = v, a  # as in NumPy: 'same' is as long as the longer one
     options.setdefault("axis", -1)
     return fftconvolve(a, v, mode, **options)

@@ -8,6 +8,7 @@ from kiln.blas._backend import scope
 
 from ._axes import NORMS, length, normal, several, unknown_norm
 from ._call import Data, mode_of, transforming
+from ._refused import Invalid
 from ._rows import FORWARD, WHOLE, fit, transform
 
 _PI = np.array("3.14159265358979323846264338327950288", np.longdouble)
@@ -34,7 +35,7 @@ def _half(x, m, mode):
 def _cos1(x, mode):
     n = x.shape[-1]
     if n < 2:
-        raise ValueError("n: a cosine transform of type 1 has at least 2 numbers")
+        raise Invalid("n: a cosine transform of type 1 has at least 2 numbers")
     return _half(np.concatenate([x, x[..., -2:0:-1]], axis=-1), 2 * n - 2, mode).real
 
 
@@ -142,7 +143,7 @@ class Trigonometric:
 
 def _apply(x, type, n, axis, norm, table, inverse, orthogonalize, precision):
     if type not in table:
-        raise ValueError(f"type: {type!r}, expected 1, 2, 3 or 4")
+        raise Invalid(f"type: {type!r}, expected 1, 2, 3 or 4")
     if norm is not None and norm not in NORMS:
         raise unknown_norm(norm)
     data = Data(x, "x")

@@ -4,6 +4,7 @@ from kiln.blas._backend import scope
 
 from ._call import Data, mode_of
 from ._linear import Linear
+from ._refused import Invalid
 from ._rows import FORWARD, INVERSE, WHOLE
 from .precision import set_ozaki_product_precision_verified
 
@@ -21,7 +22,7 @@ def fft_core(x, inverse=False, plan=None, precision=None):
     """The transform of the last axis; the inverse one is divided by its length. `plan` has the length and the direction
     where it is given."""
     if plan is not None and plan.n != x.shape[-1]:
-        raise ValueError(f"plan: it is for {plan.n} numbers, x has {x.shape[-1]}")
+        raise Invalid(f"plan: it is for {plan.n} numbers, x has {x.shape[-1]}")
     if plan is not None:
         inverse = plan.inverse
     return _whole(x, inverse, mode_of(precision))

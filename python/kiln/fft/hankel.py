@@ -8,7 +8,7 @@ import numpy as np
 
 from . import api
 from ._call import Data, function
-from ._refused import WrongKind
+from ._refused import Invalid, WrongKind
 from .complex import ComplexTensor
 
 _LN2 = math.log(2)
@@ -77,10 +77,10 @@ def _transform(x, name, dln, mu, offset, bias, inverse, precision):
     if data.is_complex:
         raise WrongKind(f"{name}: complex numbers, expected real ones")
     if len(data.shape) == 0:
-        raise ValueError(f"{name}: a single number, expected samples")
+        raise Invalid(f"{name}: a single number, expected samples")
     x, n = data.value, data.shape[-1]
     if n == 0:
-        raise ValueError(f"{name}: no samples, expected at least 1")
+        raise Invalid(f"{name}: no samples, expected at least 1")
     places = (np.arange(n) - (n - 1) / 2) * dln
     before, after = np.exp(-bias * places), np.exp(-bias * (places + offset))
     if inverse:

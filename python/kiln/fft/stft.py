@@ -10,7 +10,7 @@ from kiln._kiln import fft as _native
 from . import api
 from ._axes import whole
 from ._call import Data, function, mode_of
-from ._refused import Refused, WrongKind
+from ._refused import Invalid, Refused, WrongKind
 from ._rows import is_native
 from .complex import ComplexTensor
 
@@ -30,17 +30,17 @@ class _Frames:
 
     def __init__(self, n_fft, hop_length, hop, win_length, window, normalized, onesided):
         if not isinstance(n_fft, (int, np.integer)) or n_fft < 1:
-            raise ValueError(f"n_fft: {n_fft!r}, expected a positive number")
+            raise Invalid(f"n_fft: {n_fft!r}, expected a positive number")
         if hop is not None and hop_length is not None:
-            raise ValueError("hop: it means hop_length, which is given too")
+            raise Invalid("hop: it means hop_length, which is given too")
         self.n_fft, self.onesided = int(n_fft), onesided
         given = hop if hop_length is None else hop_length
         self.hop = self.n_fft // 4 if given is None else whole(given, "hop_length")
         if self.hop < 1:
-            raise ValueError(f"hop_length: {self.hop}, expected at least 1")
+            raise Invalid(f"hop_length: {self.hop}, expected at least 1")
         length = self.n_fft if win_length is None else whole(win_length, "win_length")
         if not 1 <= length <= self.n_fft:
-            raise ValueError(f"win_length: {length}, expected 1 to n_fft, which is {self.n_fft}")
+            raise Invalid(f"win_length: {length}, expected 1 to n_fft, which is {self.n_fft}")
         if window is None:
             window = hann_window(length)
         if hasattr(window, "detach"):
@@ -49,7 +49,7 @@ class _Frames:
         if window.dtype.kind == "c":
             raise WrongKind("window: complex numbers, expected real ones")
         if window.shape != (length,):
-            raise ValueError(f"window: its shape is {window.shape}, expected ({length},)")
+            raise Invalid(f"window: its shape is {window.shape}, expected ({length},)")
         left = (self.n_fft - length) // 2
         self.window = np.zeros(self.n_fft, np.float64)
         self.window[left:left + length] = window
@@ -162,12 +162,12 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     onesided = not data.is_complex if onesided is None else onesided
     f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
     if len(data.shape) == 0:
-        raise ValueError("input: a single number, expected a signal")
+        raise Invalid("input: a single number, expected a signal")
     if onesided and data.is_complex:
         raise Refused("onesided: complex signals have no half spectrum; pass onesided=False")
     border, pad = _border_of(pad_mode, f.n_fft // 2 if center else 0, data.shape[-1])
     if data.shape[-1] + 2 * pad < f.n_fft:
-        raise ValueError(f"input: {data.shape[-1]} samples are fewer than one frame of {f.n_fft}")
+        raise Invalid(f"input: {data.shape[-1]} samples are fewer than one frame of {f.n_fft}")
     mode = mode_of(precision)
     unit = 2 if data.is_complex else 1
     if _can_fuse(data, f, mode, unit * f.n_fft * 2 * f.bins):
@@ -200,11 +200,11 @@ def _border_of(pad_mode, pad, samples):
     """(border, samples at each end) of a signal."""
     border = {"zeros": "constant"}.get(pad_mode, pad_mode)
     if border not in _BORDERS:
-        raise ValueError(f"pad_mode: {pad_mode!r}, expected 'reflect', 'constant', 'replicate' or 'circular'")
+        raise Invalid(f"pad_mode: {pad_mode!r}, expected 'reflect', 'constant', 'replicate' or 'circular'")
     if border == "reflect" and pad and pad >= samples:
-        raise ValueError(f"input: {samples} samples are too few to reflect {pad} of them")
+        raise Invalid(f"input: {samples} samples are too few to reflect {pad} of them")
     if border == "circular" and pad > samples or pad and samples == 0:
-        raise ValueError(f"input: {samples} samples are too few for {pad} more at each end")
+        raise Invalid(f"input: {samples} samples are too few for {pad} more at each end")
     return border, pad
 
 
@@ -250,11 +250,11 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
         raise Refused("return_complex: half spectra are those of real signals; pass onesided=False")
     f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
     if len(data.shape) < 2 or data.shape[-2] != f.bins:
-        raise ValueError(f"input: its shape is {data.shape}, expected (..., {f.bins}, frames)")
+        raise Invalid(f"input: its shape is {data.shape}, expected (..., {f.bins}, frames)")
     if data.shape[-1] == 0:
-        raise ValueError("input: it has no frames")
+        raise Invalid("input: it has no frames")
     if length is not None and whole(length, "length") < 0:
-        raise ValueError(f"length: {length}, expected 0 or more")
+        raise Invalid(f"length: {length}, expected 0 or more")
     torch = data.torch
     data.value = data.value.transpose(-1, -2) if torch is not None else np.swapaxes(data.value, -1, -2)
     count = data.shape[-2]

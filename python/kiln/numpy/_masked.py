@@ -64,7 +64,7 @@ class Masked:
     def __array_function__(self, func, types, args, kwargs):
         name = func.__name__
         if name in _OF_MASKED and len(args) == 1 and isinstance(args[0], Masked):
-            return getattr(self, name)(**kwargs)
+            return getattr(self, {"amax": "max", "amin": "min"}.get(name, name))(**kwargs)
         self.refuse(f"np.{name}(x[mask])")
 
     def _reduce(self, name, axis=None, keepdims=False, **kwargs):
@@ -107,11 +107,37 @@ class Masked:
     def all(self, axis=None, **kwargs):
         return self._reduce("all", axis, **kwargs)
 
+    def max(self, axis=None, **kwargs):
+        return self._extreme("max", axis, **kwargs)
+
+    def min(self, axis=None, **kwargs):
+        return self._extreme("min", axis, **kwargs)
+
+    def _extreme(self, name, axis, **kwargs):
+        """Where no element is chosen, which NumPy refuses: NaN, and of integers the last that any other would beat."""
+        if "initial" in kwargs:
+            return self._reduce(name, axis, **kwargs)
+        made = self._reduce(name, axis, initial=_beaten(self.dtype, name), **kwargs)
+        if np.dtype(self.dtype).kind in "iub":
+            return made
+        is_any = Masked(np.ones(self.source.shape, bool), self.mask, self.ahead).any(axis)
+        return np.where(is_any, made, np.asarray(np.nan, self.dtype))
+
     def astype(self, dtype, **kwargs):
         return Masked(self.source.astype(dtype, **kwargs), self.mask, self.ahead)
 
 
-_OF_MASKED = ("sum", "prod", "mean", "var", "std", "any", "all")
+_OF_MASKED = ("sum", "prod", "mean", "var", "std", "any", "all", "max", "min", "amax", "amin")
+
+
+def _beaten(dtype, name):
+    """What every element is at least, for max, or at most, for min."""
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return name == "min"
+    if kind not in "iu":
+        return -np.inf if name == "max" else np.inf
+    return int(np.iinfo(dtype).min if name == "max" else np.iinfo(dtype).max)
 
 
 def same_mask(a, b):

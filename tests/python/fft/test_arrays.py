@@ -109,6 +109,28 @@ def test_axes_that_repeat_are_transformed_again_as_numpy_has_it():
         assert_close(getattr(fft, name)(x, axes=(0, 0, 1), s=(10, 20, 40)), want, 1e-14, name)
 
 
+def test_axes_of_what_scipy_alone_has_do_not_repeat():
+    for name in ("hfft2", "hfftn", "ihfft2", "ihfftn"):
+        for module in (scipy.fft, fft):
+            with pytest.raises(ValueError, match="unique|repeat"):
+                getattr(module, name)(np.ones((3, 4)), axes=(1, -1))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_axes_of_a_plane_are_all_axes(backend):
+    x = normal(rng(), (3, 4, 6), "complex128")
+    for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2"):
+        given = x.real if name in ("rfft2", "ihfft2") else x
+        module = np.fft if hasattr(np.fft, name) else scipy.fft
+        for options in ({"axes": None}, {"axes": None, "s": (5, 2)}, {"axes": None, "s": (2, 3, 5)}):
+            if module is np.fft and "s" in options:
+                options["axes"] = tuple(range(-len(options["s"]), 0))  # which NumPy asks for
+            want = getattr(module, name)(given, **options)
+            if "s" in options:
+                options["axes"] = None
+            assert_close(getattr(fft, name)(given, backend=backend, **options), want, 1e-14, name)
+
+
 def test_lengths_and_axes_may_be_numbers_of_numpy():
     x = normal(rng(), (3, 4, 6), "float64")
     assert_close(fft.fftn(x, np.array([2, 5]), np.array([0, -1])), np.fft.fftn(x, (2, 5), (0, 2)), 1e-14)

@@ -145,6 +145,13 @@ def test_convolutions_along_several_axes(backend):
             assert_close(got, want, 2e-6, f"{one} {other} {mode} {axes}")
     with pytest.raises(ValueError, match="^in2: "):
         fft.fftconvolve(np.ones((2, 3)), np.ones(3))
+    for a, b in (([], [1.0]), (np.ones((2, 0)), np.ones((3, 2)))):
+        want = scipy.signal.fftconvolve(a, b)
+        assert fft.fftconvolve(a, b, backend=backend).shape == want.shape == (0,)
+    for a, v in (([], [1.0]), ([1.0], []), ([], [])):
+        for convolve in (np.convolve, fft.convolve):
+            with pytest.raises(ValueError, match="cannot be empty"):
+                convolve(a, v)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -60,16 +60,42 @@ def test_weights_that_are_nearly_1(backend, sequence, head):
     check(backend, Q, K, V, dO, PATTERNS["causal"], mask, 1)
 
 
-def test_rows_with_one_key_have_no_gradient_of_scores():
-    """Their one weight is 1 whatever the score is: natively nothing is left of the products that cancel out."""
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+@pytest.mark.parametrize("head, dtype", [(64, np.float32), (200, np.float32), (512, np.float32),
+                                         (64, ml_dtypes.bfloat16)])
+def test_rows_with_one_key_have_no_gradient_of_scores(backend, head, dtype):
+    """Their one weight is 1 whatever the score is: nothing is left of the products that cancel out."""
+    rng = generator(head)
+    blocks = PATTERNS["random blocks"]  # the last tile has one key, and a row of tiles only that
+
+    def and_few_alone(i, j):
+        return blocks(i, j) & ((i % 5 != 0) | (i == j) | (j == 256))
+
+    for function in (blocks, and_few_alone):
+        Q, K, V, dO = arrays(rng, (2, 257, head), dtype)
+        mask = dense_mask(function, 257, 257)
+        got = sparse.block_sparse_attention_backward(Q, K, V, dO, function, backend=backend)
+        want = gradients64(Q, K, V, dO, mask, head ** -0.5)
+        alone = mask.sum(1) == 1
+        assert alone.sum() >= 128 and not got[0][:, alone].any()
+        assert all(relative(g, w) < BOUND[Q.dtype] / 3 for g, w in zip(got, want))
+
+
+def test_weights_that_are_nearly_1_in_float32():
+    """Half of the queries have a second key, of hardly any weight: dout v and dout out are the same but for rounding,
+    and that cancels where both are added up in the same order."""
     rng = generator()
-    function = PATTERNS["random blocks"]  # the last tile has one key, and a row of tiles only that
     Q, K, V, dO = arrays(rng, (257, 512))
-    got = sparse.block_sparse_attention_backward(Q, K, V, dO, function, backend="native")
+    Q[::2] = 20 / 512 ** 0.5 * K[256]
+
+    def function(i, j):
+        return (j == 256) | (j == i // 128) | (i % 2 == 1)
+
+    got = sparse.block_sparse_attention_backward(Q, K, V, dO, function, backend="simulator")
     want = gradients64(Q, K, V, dO, dense_mask(function, 257, 257), 512 ** -0.5)
-    alone = dense_mask(function, 257, 257).sum(1) == 1
-    assert alone.sum() >= 128 and not got[0][alone].any()
-    assert all(relative(g, w) < 3e-6 for g, w in zip(got, want))
+    errors = (got[0] - want[0])[::2]
+    assert np.sqrt((errors ** 2).mean()) < 2.3e-7  # 1.2e-7 to 1.6e-7; one after the other 3.4e-7 to 4.8e-7
+    assert relative(got[2], want[2]) < 1e-6
 
 
 @pytest.mark.parametrize("target", ["trn1", "trn3"])

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kiln/isa/semantics/bfloat16_walk.h"
+#include "kiln/isa/semantics/box.h"
 
 namespace kiln::isa {
 namespace {
@@ -43,10 +46,30 @@ void check_activation(Check& c, const ActivationParams& p, const Rule& reduce_op
 
 namespace {
 
-// A copy of bfloat16 with a bias or without one, as a sum.
+// A copy without a bias into a tile without gaps, as sums with 0 that are made while the elements are transposed. False
+// for others, where there is a NaN, or when the run is the definition; then all is still to be done.
+bool copy_transposed(const Run& r, const Tile& d, const Tile& x) {
+  const bool asked = r.seen && r.seen->data == d.data;
+  const std::uint32_t infinity = d.dtype == DType::float32 ? 0x7f800000u : 0x7f80u;
+  if (&r.k != &fast_kernels() || &r.k == &plain_kernels() || (asked && r.seen->before.asked)) return false;
+  if (d.dtype != x.dtype || (d.dtype != DType::float32 && d.dtype != DType::bfloat16) || !d.is_dense()) return false;
+  std::optional<Box> box = box_between(d, x);
+  if (!box) return false;
+  const std::optional<std::uint32_t> largest =
+      box->move_numbers(r.k, static_cast<int>(d.element_bytes()), x.data, d.data);
+  if (!largest || *largest > infinity) return false;
+  if (asked) {
+    r.seen->largest = std::max(r.seen->largest, *largest);
+    r.seen->elements += d.count();
+  }
+  return true;
+}
+
+// A copy, and one of bfloat16 with a bias or without one, as a sum.
 bool run_copy(const Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const bool is_scaled = r.is_tile(p.scale) || r.column(p.scale, 0, 1.0f) != 1.0f;
   if (r.act(p.op) != ActFn::copy || is_scaled || state_of(r, kActRegisters, cmd, p.reduce_res)) return false;
+  if (!r.has(p.bias) && copy_transposed(r, r.tile(p.dst), r.tile(p.data))) return true;
   const Walk walk = r.is_tile(p.bias) ? Walk::by_row : Walk::anyhow;
   return map_bfloat16(r, r.tile(p.dst), {&r.tile(p.data)}, walk, [&](const Bfloat16Chunk& c) {
     return r.k.alu_bfloat16(AluOp::add, {c.in[0]}, {nullptr, r.column(p.bias, c.row, 0.0f)}, c.out, c.n);
