@@ -40,6 +40,14 @@ struct ColumnGroup {
   Ints axes;
   std::int64_t before = 1, reduced = 1, behind = 1;
   std::int64_t together = 1;  // of those before, whose columns follow each other on a partition
+
+  // Columns of this many elements as they stand, and turned.
+  Shape standing(std::int64_t n) const {
+    return together == 1 ? Shape{before, n, behind} : Shape{before / together, together, n, behind};
+  }
+  Ints turns() const { return together == 1 ? Ints{0, 2, 1} : Ints{0, 3, 1, 2}; }
+  Ints turns_back() const { return together == 1 ? Ints{0, 2, 1} : Ints{0, 2, 3, 1}; }
+  std::int64_t axis() const { return together == 1 ? 2 : 3; }  // of the elements, then
 };
 
 // Instructions of short columns have little to do: those of several matrices go together.
@@ -110,8 +118,8 @@ class ColumnTurner {
       const Value made = turned(r, v, c);
       turned_[v] = made;
       const Expr e(r.to, made);
-      if (r.op.type.shape != c.whole) return reshape(transpose(e, {0, 2, 3, 1}), r.op.type.shape).value();
-      return reshape(transpose(e, {0, 2, 3, 1}), c.whole).value();
+      if (r.op.type.shape != c.whole && c.together == 1) return reshape(e, r.op.type.shape).value();
+      return reshape(transpose(e, c.turns_back()), r.op.type.shape).value();
     });
   }
 
@@ -200,8 +208,9 @@ class ColumnTurner {
     if (group_of_[x] >= 0 && &groups_[group_of_[x]] == &c) return turned_.at(x);
     if (const auto number = splat_of(from_, x)) return r.to.constant({from_.type(x).dtype, {}}, {*number});
     const auto one_per_column = [&](const Shape& shape) {
-      const Expr all = reshape(broadcast_to(r.operand(i), shape), {c.before / c.together, c.together, 1, c.behind});
-      return transpose(all, {0, 3, 1, 2}).value();
+      const Expr all = broadcast_to(r.operand(i), shape);
+      if (c.together == 1) return reshape(all, {c.before, c.behind, 1}).value();
+      return transpose(reshape(all, c.standing(1)), c.turns()).value();
     };
     if (!full) return one_per_column(r.op.type.shape);
     const Shape& own = from_.type(x).shape;
@@ -211,8 +220,7 @@ class ColumnTurner {
       return d >= skip && own[d - skip] != 1;
     });
     if (!varies) return one_per_column(c.kept);
-    const Shape apart{c.before / c.together, c.together, c.reduced, c.behind};
-    return transpose(reshape(broadcast_to(r.operand(i), c.whole), apart), {0, 3, 1, 2}).value();
+    return transpose(reshape(broadcast_to(r.operand(i), c.whole), c.standing(c.reduced)), c.turns()).value();
   }
 
   Value turned(const Rewriting& r, Value v, const ColumnGroup& c) {
@@ -222,7 +230,7 @@ class ColumnTurner {
     for (std::size_t i = 0; i < r.op.operands.size(); ++i) operands.push_back(seen(r, i, reduces || is_full(v, c), c));
     if (!reduces) return r.to.add(r.op.code, std::move(operands), r.op.attrs);
     Attrs attrs = r.op.attrs;
-    attrs[0] = Ints{3};
+    attrs[0] = Ints{c.axis()};
     attrs[1] = true;
     return r.to.add(r.op.code, std::move(operands), std::move(attrs));
   }
