@@ -238,11 +238,14 @@ std::int64_t Fuser::widest_of(int region) const {
 // few rows, such as one query of each head, would make few rows of all that meets it.
 bool Fuser::outgrows_partitions(int region, const std::set<std::int64_t>& rows, std::int64_t elements,
                                 std::int64_t most_rows) const {
-  constexpr std::int64_t kMostElements = 24576, kMostOfOthers = 28672;
+  // An operand of 16 bits and what is made of it in float32, with some room, where nothing is known of other steps.
+  constexpr double kBytes = 6.5, kPartitions = 128;
+  constexpr std::int64_t kMostElements = 24576;
+  const auto fitting = static_cast<std::int64_t>(options_.matrix_bytes / kPartitions / kBytes);
   const Region& r = f_.regions[region];
   const bool reduces =
       std::any_of(r.ops.begin(), r.ops.end(), [&](Value v) { return reduces_rows(graph_.op(v).code); });
-  const std::int64_t widest = widest_of(region), most = reduces ? kMostElements : kMostOfOthers;
+  const std::int64_t widest = widest_of(region), most = reduces ? kMostElements : fitting;
   if (std::max(widest / *r.candidates.rbegin(), elements / most_rows) > most) return false;
   return std::max(widest, elements) / *rows.rbegin() > most;
 }
