@@ -11,7 +11,7 @@ from random_programs import _key, _shape
 DIMS = (1, 2, 3, 5, 8, 16, 31, 64, 65, 96, 128, 130, 200, 257, 512)
 DTYPES = ("float32", "float32", "float32", "bfloat16", "float16")
 SIZE = 40_000
-SHAKEN = 2
+SHAKEN = 3
 MOST_PRODUCTS = 4_000_000
 
 # On `a`, with an axis x and the extent w along it; b fits a, p shares its last extent, q its first. Behind # stands how
@@ -95,7 +95,8 @@ def _shaken_arrays(random, rounding):
 
     def off(x, terms=1.0):
         grown = max(1.0, terms**0.5 / 4) if is_wide else 1.0
-        return x * np.where(random.random(np.shape(x)) < 0.5, -rounding, rounding) * grown
+        part = random.uniform(-1, 1, np.shape(x))  # of different sizes, so that two of them leave something
+        return x * (part + np.sign(part)) * (grown * rounding / 2)
 
     class Shaken(np.ndarray):
         def __array_function__(self, function, types, args, kwargs):
