@@ -11,7 +11,7 @@ from random_programs import _key, _shape
 DIMS = (1, 2, 3, 5, 8, 16, 31, 64, 65, 96, 128, 130, 200, 257, 512)
 DTYPES = ("float32", "float32", "float32", "bfloat16", "float16")
 SIZE = 40_000
-SHAKEN = 2
+SHAKEN = 3
 MOST_PRODUCTS = 4_000_000
 
 # On `a`, with an axis x and the extent w along it; b fits a, p shares its last extent, q its first. Behind # stands how
@@ -89,28 +89,38 @@ _EXACT = (np.negative, np.absolute, np.maximum, np.minimum)
 
 
 def _shaken_arrays(random, rounding):
-    """A class of arrays on which each ufunc is off by a rounding of its result, or of all that it sums up."""
-    def off(x):
-        return x * np.where(random.random(np.shape(x)) < 0.5, -rounding, rounding)
+    """A class of arrays on which each ufunc is off by a rounding of its result, or of all that it sums up: by more
+    where many terms of float32 follow each other, as 16 bits are summed up in float32."""
+    is_wide = rounding < 1e-6
+
+    def off(x, terms=1.0):
+        grown = max(1.0, terms**0.5 / 4) if is_wide else 1.0
+        part = random.uniform(-1, 1, np.shape(x))  # of different sizes, so that two of them leave something
+        return x * (part + np.sign(part)) * (grown * rounding / 2)
 
     class Shaken(np.ndarray):
         def __array_function__(self, function, types, args, kwargs):
             if function is not np.einsum:
                 return super().__array_function__(function, types, args, kwargs)
             form, *factors = map(_plain, args)
-            return np.einsum(form, *factors) + off(np.einsum(form, *map(np.abs, factors)))
+            return np.einsum(form, *factors) + off(np.einsum(form, *map(np.abs, factors)), _longest(factors))
 
         def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
             inputs, run = [*map(_plain, inputs)], getattr(ufunc, method)
             made, sums_up = run(*inputs, **kwargs), ufunc is np.matmul or (ufunc is np.add and method != "__call__")
             if made.dtype.kind == "f" and ufunc not in _EXACT:
-                made = made + off(run(*map(np.abs, inputs), **kwargs) if sums_up else made)
+                terms = np.size(inputs[0]) / np.size(made) if method == "reduce" else _longest(inputs)
+                made = made + (off(run(*map(np.abs, inputs), **kwargs), terms) if sums_up else off(made))
             if out:
                 np.copyto(_plain(out[0]), made)
                 return out[0]
             return made.view(Shaken) if isinstance(made, np.ndarray) else made
 
     return Shaken
+
+
+def _longest(arrays):
+    return max(max(np.shape(x), default=1) for x in arrays)
 
 
 def _plain(x):
