@@ -41,7 +41,8 @@ def options():
     parser.add_argument("--quick", action="store_true", help="small arrays, one round, no build without checks")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a limit is missed")
     chosen = parser.parse_args()
-    names = [case.name for case in cases.CASES] + ["small_instructions", "threads", *python_bars.FIGURES, "instructions"]
+    own = ["small_instructions", "threads", "instructions"]
+    names = [*(case.name for case in cases.CASES), *own, *python_bars.FIGURES]
     if unknown := [name for name in chosen.only or () if name not in names]:
         parser.error(f"there is no {', '.join(unknown)}; programs are {', '.join(names)}")
     return chosen
