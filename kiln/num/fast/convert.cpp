@@ -215,7 +215,12 @@ void convert_integers(const void* src, std::size_t n, void* dst) {
     const auto held = hn::Min(hn::Max(hn::PromoteTo(d, hn::LoadU(d_from, from + i)), lowest), highest);
     hn::StoreU(hn::BitCast(d_to, hn::TruncateTo(d_bits, hn::BitCast(du, held))), d_to, to + i);
   }
-  for (; i < n; ++i) to[i] = static_cast<To>(std::clamp<int>(from[i], hwy::LimitsMin<To>(), hwy::LimitsMax<To>()));
+  for (; i < n; ++i) {  // from and to lie anywhere
+    From number;
+    std::memcpy(&number, from + i, sizeof number);
+    const auto held = static_cast<To>(std::clamp<int>(number, hwy::LimitsMin<To>(), hwy::LimitsMax<To>()));
+    std::memcpy(to + i, &held, sizeof held);
+  }
 }
 
 template <class From>
