@@ -2,6 +2,7 @@
 """What the way through kiln.fft costs: NumPy's pocketfft called itself, natively and by the simulator. Times are the
 best of several rounds, each of all three, and of the processor, so that a busy machine disturbs them little."""
 
+import functools
 import time
 
 import numpy as np
@@ -10,6 +11,7 @@ from best_times import best_times, ratios
 from kiln import fft
 
 SHAPES = ((1, 64), (1, 1024), (1, 4096), (128, 64), (128, 1024), (128, 4096), (1, 65536))
+CALLS = [("fft", shape) for shape in SHAPES] + [("ifft", (128, 1024)), ("ifft", (128, 4096))]
 ROUNDS = 12
 NUMBERS = 1 << 17  # of a round, at least
 BARS = {"native / pocketfft": 1.1, "simulator / native": 5.0}
@@ -24,14 +26,15 @@ def seconds(call, repeats):
 
 def main():
     rng = np.random.default_rng(0)
-    for shape in SHAPES:
+    for name, shape in CALLS:
+        numpys, ours = getattr(np.fft, name), getattr(fft, name)
         x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
-        calls = {"pocketfft": lambda x=x: np.fft.fft(x), "native": lambda x=x: fft.fft(x, backend="native"),
-                 "simulator": lambda x=x: fft.fft(x, backend="simulator")}
+        calls = {"pocketfft": functools.partial(numpys, x), "native": functools.partial(ours, x, backend="native"),
+                 "simulator": functools.partial(ours, x, backend="simulator")}
         times = best_times(calls, ROUNDS, lambda call, x=x: seconds(call, -(-NUMBERS // x.size)))
-        text = "  ".join(f"{name} {t * 1e3:8.3f} ms" for name, t in times.items())
+        text = "  ".join(f"{who} {t * 1e3:8.3f} ms" for who, t in times.items())
         over = ratios(times, BARS).items()
-        print(f"fft {shape}: {text}  " + "  ".join(f"{n} {v:.2f} (bar {BARS[n]})" for n, v in over))
+        print(f"{name} {shape}: {text}  " + "  ".join(f"{n} {v:.2f} (bar {BARS[n]})" for n, v in over))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ constexpr std::int64_t kTrialNumbers = 1 << 20;
 
 // Of x and y: with fewer, one trip through SBUF is over before threads have shared more than what handing over to each
 // other, and fetching from each other's caches, takes them.
-constexpr std::int64_t kNumbersForThreads = 1 << 20;
+constexpr std::int64_t kNumbersForThreads = 1 << 18;
 
 struct Choice {
   TransformConfig config;
