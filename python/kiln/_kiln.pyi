@@ -767,6 +767,10 @@ class TensorCompiled:
         """Inputs that the program brings itself."""
 
     @property
+    def by_tile_limits(self) -> float:
+        """Instructions that tiles of 128 rows would need."""
+
+    @property
     def aliases(self) -> dict[str, str]:
         """Outputs that are inputs, updated in place."""
 
