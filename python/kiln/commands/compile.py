@@ -6,10 +6,9 @@ import sys
 
 import numpy as np
 
-from kiln import _check
 from kiln._files import write_aside
 from kiln._trace.errors import NkiValidationError
-from kiln.commands import colour, numpy_function
+from kiln.commands import numpy_function, refusal
 from kiln.commands.options import Options
 
 
@@ -24,8 +23,7 @@ def main(request):
             python = (options.out or "").endswith(".py")
             texts = [_texts(kernel, python) for kernel in made.kernels]
     except NkiValidationError as error:
-        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
-        return _check.Report(path, error.diagnostics).exit_code
+        return refusal.told(path, error)
     wants_report = "report" in given
     if options.out:
         _write(options.out, texts, made)

@@ -4,11 +4,11 @@ import contextlib
 import os
 import sys
 
-from kiln import _check, _emit, _kiln
+from kiln import _emit, _kiln
 from kiln._files import write_aside
 from kiln._trace import rules, simulate
 from kiln._trace.errors import NkiValidationError, refuse
-from kiln.commands import colour, kernel_file, numpy_function, target
+from kiln.commands import kernel_file, numpy_function, refusal, target
 from kiln.commands.options import Options
 
 
@@ -24,8 +24,7 @@ def main(request):
             _kiln.require_outputs([path, *filter(None, [options.record])], [options.out])
         text = _source(path, options)
     except NkiValidationError as error:
-        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
-        return _check.Report(path, error.diagnostics).exit_code
+        return refusal.told(path, error)
     if options.out is None:
         sys.stdout.write(text)
     else:

@@ -10,7 +10,7 @@ from kiln import _activate, _kiln
 from kiln._trace import env, record, rules, simulate, tracebacks  # noqa: F401
 from kiln._trace.errors import NkiValidationError, broken
 from kiln._trace.kernel import Kernel
-from kiln.commands import colour, other_targets, target
+from kiln.commands import colour, other_targets, refusal, target
 from kiln.commands.options import Options
 from kiln.nki import isa, language, typing  # noqa: F401
 
@@ -101,14 +101,12 @@ def _use_ranks(given):
 
 def _run_function(path, options):
     """`kiln run file.py:function`: runs it on random arrays, and NumPy beside it."""
-    from kiln import _check
     from kiln.commands import numpy_run
 
     try:
         return numpy_run.run(path, options)
     except NkiValidationError as error:
-        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
-        return _check.Report(path, error.diagnostics).exit_code
+        return refusal.told(path, error)
 
 
 def main(request):
@@ -133,7 +131,7 @@ def main(request):
     try:
         _speak_once()
     except NkiValidationError as error:
-        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
+        refusal.told("", error)
         return 2
     _activate.activate()
     watcher, names = _Watcher(), {}

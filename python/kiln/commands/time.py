@@ -6,10 +6,10 @@ import os
 import sys
 from unittest import mock
 
-from kiln import _check, _native
+from kiln import _native
 from kiln._trace import env
 from kiln._trace.errors import NkiValidationError
-from kiln.commands import colour, kernel_file, other_targets, target
+from kiln.commands import kernel_file, other_targets, refusal, target
 from kiln.commands.named_function import nki_kernel
 from kiln.commands.options import Options
 
@@ -83,6 +83,5 @@ def main(request):
             if _times_sequence(options):
                 return 0
         except NkiValidationError as error:
-            print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
-            return _check.Report(options.files[0], error.diagnostics).exit_code
+            return refusal.told(options.files[0], error)
     return _native.cli(request.words, _Tracer(Options(request)).trace)
