@@ -12,6 +12,11 @@ inline constexpr double kExpm1[] = {
     0x1.555555651f7d8p-5, 0x1.1115c1c3628f6p-7, 0x1.6c16c16cb254cp-10,
 };
 
+// (e^2r - 1) / r: the same, each coefficient times its power of 2
+inline constexpr double kExpm1OfTwice[] = {
+    2 * kExpm1[0], 4 * kExpm1[1], 8 * kExpm1[2], 16 * kExpm1[3], 32 * kExpm1[4], 64 * kExpm1[5],
+};
+
 // The bits of 2^(j/8) less j << 49: adding a multiple of 1/8, as an integer shifted by 49, gives its power of
 // two.
 inline constexpr std::uint64_t kEighthPowers[8] = {

@@ -84,7 +84,7 @@ struct Kernels {
   void (*int_vv)(AluOp, bool is_signed, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
                  std::size_t n);
 
-  // out[i] = fn(x[i]); `param` is relu_param, used by prelu only. out may be x. Returns as alu_vv, or ~0u: not told.
+  // out[i] = fn(x[i]); `param` is relu_param, used by prelu only. out may be x. Returns as alu_vv.
   std::uint32_t (*activation)(ActFn, const float* x, float param, float* out, std::size_t n);
   // out[i] = fn(x[i] * scale + bias): the product rounded, then the sum rounded, then fn.
   std::uint32_t (*scaled_activation)(ActFn, const float* x, float scale, float bias, float param, float* out,
