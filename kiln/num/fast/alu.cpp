@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/fast/power.h"
@@ -17,6 +18,11 @@ namespace kiln::fast {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// AVX-512 alone has loads and stores of 8 and 16 bits with a mask. Elsewhere Highway reads whole vectors then, and
+// writes them: what another thread has in its hands, or what is nobody's.
+template <class T>
+constexpr bool kHasMasks = HWY_TARGET <= HWY_AVX3 || sizeof(T) >= 4;
+
 // The two kinds of operand: a row in memory and one value for all elements.
 template <class T>
 struct Row {
@@ -27,7 +33,13 @@ struct Row {
   }
   template <class D>
   HWY_INLINE hn::Vec<D> get_part(D d, std::size_t i, std::size_t count) const {
-    return hn::MaskedLoad(hn::FirstN(d, count), d, data + i);
+    if constexpr (kHasMasks<T>) {
+      return hn::MaskedLoad(hn::FirstN(d, count), d, data + i);
+    } else {
+      HWY_ALIGN T part[hn::MaxLanes(d)] = {};
+      std::memcpy(part, data + i, count * sizeof(T));
+      return hn::Load(d, part);
+    }
   }
 };
 
@@ -98,7 +110,14 @@ void each(const Fn fn, const A a, const B b, T* out, std::size_t n) {
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(fn(d, a.get(d, i), b.get(d, i)), d, out + i);
   if (i == n) return;
-  hn::BlendedStore(fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i)), hn::FirstN(d, n - i), d, out + i);
+  const auto last = fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i));
+  if constexpr (kHasMasks<T>) {
+    hn::BlendedStore(last, hn::FirstN(d, n - i), d, out + i);
+  } else {
+    HWY_ALIGN T part[hn::MaxLanes(d)];
+    hn::Store(last, d, part);
+    std::memcpy(out + i, part, (n - i) * sizeof(T));
+  }
 }
 
 constexpr bool has_bits(AluClass cls) { return cls != AluClass::arith && cls != AluClass::unary; }

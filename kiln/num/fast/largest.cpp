@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/plain/plain.h"
@@ -39,7 +40,10 @@ std::uint32_t largest_of(const T* x, std::size_t n) {
   }
   for (; i + lanes <= n; i += lanes) a = hn::Max(a, hn::And(hn::LoadU(d, x + i), magnitude));
   T found = across(d, hn::Max(hn::Max(a, b), hn::Max(c, e)));
-  for (; i < n; ++i) found = std::max(found, static_cast<T>(x[i] & kMagnitude));
+  for (T word; i < n; ++i) {  // x lies anywhere
+    std::memcpy(&word, x + i, sizeof word);
+    found = std::max(found, static_cast<T>(word & kMagnitude));
+  }
   return found;
 }
 
