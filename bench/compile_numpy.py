@@ -85,7 +85,7 @@ class Compiled:
         outputs = {n: np.empty(next(shapes), np.float32) for n in self._names if n not in inputs}
         arrays = [(inputs | outputs)[n] for n in self._names]
         pointers = (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))
-        if not self._library.kiln_bench_run(self._program, pointers, THREADS, False):
+        if not self._library.kiln_bench_run(self._program, pointers, 0, False):
             raise RuntimeError(self._library.kiln_bench_error().decode())
         return list(outputs.values())
 

@@ -1,5 +1,7 @@
 #include "kiln/sim/dispatch.h"
 
+#include <algorithm>
+
 #include "kiln/sim/compute.h"
 
 namespace kiln::sim {
@@ -7,10 +9,17 @@ namespace {
 constexpr std::int64_t kOpenTasks = 16;          // of each thread, by which issuing runs ahead: caches hold their tiles
 constexpr std::int64_t kInlineWork = 16 * 1024;  // below this a task costs more than it wins
 
+// Elements that are looked at; two products count as one of them.
 std::int64_t work_of(const isa::Run& run, const Operands& operands) {
-  std::int64_t work = 0;
-  for (const Operand& o : operands.list) work += o.tile.count();
-  return run.engine() == Engine::tensor ? work * 32 : work;
+  std::int64_t elements = 0, results = 0, lanes = 0;
+  for (const Operand& o : operands.list) {
+    elements += o.tile.count();
+    if (run.row().params[o.param].is_output())
+      results += o.tile.count();
+    else
+      lanes = std::max(lanes, o.tile.rows);
+  }
+  return run.engine() == Engine::tensor ? elements + results * lanes / 2 : elements;
 }
 
 }  // namespace
@@ -43,7 +52,8 @@ void Dispatch::add_uses(const TaskRef& task, unsigned state, const Operands& ope
 }
 
 void Dispatch::issue(isa::Run& run, unsigned state, const Operands& operands, const Bindings& bindings) {
-  if (queue_.threads() == 1 || (work_of(run, operands) < kInlineWork && !must_wait(state, operands))) {
+  const std::int64_t work = queue_.threads() == 1 ? 0 : work_of(run, operands);
+  if (queue_.threads() == 1 || queue_.takes_alone(work) || (work < kInlineWork && !must_wait(state, operands))) {
     compute_here(run, queue_.nonfinite(), operands);
     return;
   }

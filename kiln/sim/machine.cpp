@@ -21,6 +21,9 @@
 namespace kiln::sim {
 namespace {
 
+// About a tenth of a millisecond, for which no thread wakes up unless a number of them was asked for (dispatch.cpp).
+constexpr std::int64_t kAloneWork = 3 << 19;
+
 bool looks_for_nan(const RunOptions& options) { return kChecks && options.nan != NanMode::off; }
 
 // What all cores of a rank see: the tensors of the caller, and what may be done with them.
@@ -58,7 +61,8 @@ struct WholeRun {
 
   explicit WholeRun(const RunOptions& options)
       : nonfinite(options.nan),
-        queue(thread_count(options.threads), options.poll, looks_for_nan(options) ? &nonfinite : nullptr) {}
+        queue(thread_count(options.threads), options.poll, looks_for_nan(options) ? &nonfinite : nullptr,
+              options.threads == 0 ? kAloneWork : 0) {}
 };
 
 void add_ranks(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,

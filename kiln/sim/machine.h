@@ -44,7 +44,7 @@ using NamedPass = std::vector<NamedLoop>;
 class Processes;
 
 struct RunOptions {
-  int threads = 0;              // 0: one per processor
+  int threads = 0;              // 0: one per processor, as far as there is work for them
   bool plain = false;           // the plain row kernels instead of their fast twins: same values, slowly
   bool fill_unwritten = false;  // elements of outputs that nothing wrote become NaN, or 4 in integers
   NanMode nan = NanMode::warn;

@@ -19,10 +19,12 @@ std::int64_t coarse_milliseconds() {
 }
 }  // namespace
 
-TaskQueue::TaskQueue(int threads, std::function<void()> poll, FirstNonfinite* nonfinite)
-    : nonfinite_(nonfinite), poll_(std::move(poll)), polled_at_(coarse_milliseconds()) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
-}
+TaskQueue::TaskQueue(int threads, std::function<void()> poll, FirstNonfinite* nonfinite, std::int64_t alone)
+    : nonfinite_(nonfinite),
+      threads_(std::max(threads, 1)),
+      alone_(alone),
+      poll_(std::move(poll)),
+      polled_at_(coarse_milliseconds()) {}
 
 TaskQueue::~TaskQueue() {
   {
@@ -41,6 +43,7 @@ void TaskQueue::order(const TaskRef& after, const TaskRef& task) {
 }
 
 void TaskQueue::submit(const TaskRef& task) {
+  while (static_cast<int>(workers_.size()) + 1 < threads_) workers_.emplace_back([this] { work(); });
   {
     std::lock_guard lock(mutex_);
     ++open_;

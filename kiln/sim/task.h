@@ -38,15 +38,19 @@ struct Task final : isa::PassSource {
   std::vector<TaskRef> successors;
 };
 
-// Runs tasks on the calling thread and on threads of its own.
+// Runs tasks on the calling thread and on threads of its own, which begin with the first task.
 class TaskQueue {
  public:
   // `poll` is called now and then by the thread that issues; it may throw to stop the run. `nonfinite` looks at what is
   // computed; null: nobody does.
-  explicit TaskQueue(int threads, std::function<void()> poll = {}, FirstNonfinite* nonfinite = nullptr);
+  // The first `alone` units of work (dispatch.cpp) are the calling thread's: others would wake up for too little.
+  explicit TaskQueue(int threads, std::function<void()> poll = {}, FirstNonfinite* nonfinite = nullptr,
+                     std::int64_t alone = 0);
   // Tasks that have not started are dropped; those that run are waited for.
   ~TaskQueue();
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const { return threads_; }
+  // Whether the calling thread computes this much more itself.
+  bool takes_alone(std::int64_t work) { return (alone_ -= work) >= 0; }
   FirstNonfinite* nonfinite() const { return nonfinite_; }
 
   // `after` must finish first. Call before `submit`.
@@ -75,6 +79,8 @@ class TaskQueue {
   void sleep(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Condition until);
 
   FirstNonfinite* const nonfinite_;
+  const int threads_;
+  std::int64_t alone_;  // what is left of it
   std::mutex mutex_;
   std::condition_variable ready_, progress_;
   std::deque<TaskRef> queue_;

@@ -190,7 +190,7 @@ TEST(Determinism, ThreadsAndKernelsDoNotChangeABit) {
     run.set("x", in);
     run.run({.threads = 1});
     const std::vector<std::uint32_t> wanted = outputs(run);
-    for (const int threads : {1, 2, 4}) {
+    for (const int threads : {0, 1, 2, 4}) {
       run.run({.threads = threads, .plain = true});
       ASSERT_TRUE(outputs(run) == wanted) << threads << " threads, plain";
       for (const std::int64_t target : test::targets_of_this_cpu()) {

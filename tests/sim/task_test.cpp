@@ -132,6 +132,15 @@ TEST(TaskQueue, WaitUntilLeavesAtMostThatMany) {
   EXPECT_EQ(x, 100);
 }
 
+TEST(TaskQueue, TheFirstWorkIsTheCallersOwn) {
+  TaskQueue queue(2, {}, nullptr, 100), eager(2);
+  EXPECT_TRUE(queue.takes_alone(60));
+  EXPECT_TRUE(queue.takes_alone(40));
+  EXPECT_FALSE(queue.takes_alone(1));
+  EXPECT_FALSE(queue.takes_alone(0));
+  EXPECT_FALSE(eager.takes_alone(1));
+}
+
 // Who looks for an idle storage and finds none asks for help; the last task may be done before it is heard.
 TEST(TaskQueue, HelpReturnsWhenNothingIsOpen) {
   for (const int threads : {1, 2}) {
