@@ -28,10 +28,12 @@
 #include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/large_moments.h"
+#include "kiln/tensor/passes/loops_at_once.h"
 #include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
 #include "kiln/tensor/passes/running_sums.h"
+#include "kiln/tensor/passes/steps_at_once.h"
 #include "kiln/tensor/passes/turn_columns.h"
 
 namespace kiln::tensor {
@@ -43,6 +45,8 @@ struct Pass {
   bool needed = false;  // without it there are no instructions for some programs
 };
 constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"loops-at-once", with_loops_at_once},
+                            {"steps-at-once", with_steps_at_once},
                             {"running-sums", with_running_sums},
                             {"first-of-sorts", first_of_sorts},
                             {"expand", expand, true},

@@ -411,6 +411,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
     case OpCode::cumprod:
     case OpCode::cummax:
     case OpCode::cummin:
+    case OpCode::linear_scan:
       return scan(v, into);
     case OpCode::take_along_axis:
       return take_along(v, into);

@@ -442,6 +442,9 @@ class RegionEmitter {
   std::optional<Tile> negated(Value user, int at);
   Tile reduce_integers(Value v, const Tile& x, const Tile* into);
   Tile scan(Value v, const Tile* into);
+  // linear_scan.cpp
+  Tile linear_scan(Value v, const Tile* into);
+  Tile before_linear_scan(Value v);
   bool can_go_on(Value v) const;
   Tile nothing_before(Value v);
   void go_on(OpCode code, const Tile& piece, const Tile& before);

@@ -353,6 +353,7 @@ void Fuser::place(Value v) {
     if (is_copy(op.code) && op.code != OpCode::concat) continue;
     if (op.code == OpCode::concat && is_long_join(op, rows)) continue;
     if (is_product(op.code) && i == 0 && gathers_rows(region)) continue;
+    if (op.code == OpCode::linear_scan && i == 2) continue;  // the steps before these, which fill a partition
     if (i == 0 && prepares_rows(region, op)) {
       f_.prepares_rows = true;
       if (!options_.prepares_rows) continue;
