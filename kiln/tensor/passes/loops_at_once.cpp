@@ -121,6 +121,11 @@ std::optional<Timed> LoopSteps::leaf(const Lane& lane) {
     const auto states = behind(i - 1);
     return states ? std::optional(before(*states, operands_[i - 1])) : std::nullopt;
   }
+  for (std::size_t s = 0; s < states_; ++s) {
+    if (next(s) == v && op.code != OpCode::update_slice) {
+      if (const auto states = behind(s)) return states;
+    }
+  }
   if (op.code == OpCode::iota || op.code == OpCode::constant) return Timed{to_.copy(from_, op, {}), false};
   if (op.code != OpCode::dynamic_slice || op.integer("size") != 1) return {};
   const auto x = all({op.operands[0]});
@@ -185,6 +190,19 @@ std::int64_t elements_together(const Op& loop) {
   return out;
 }
 
+// A range of a value along an axis, taken from what it is joined of where that has all of it.
+Expr range_of(const Expr& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  const Op& op = x.graph().op(x.value());
+  if (op.code != OpCode::concat || op.integer("axis") != axis) return slice(x, axis, begin, end);
+  std::int64_t at = 0;
+  for (Value part : op.operands) {
+    const std::int64_t n = x.graph().type(part).shape[static_cast<std::size_t>(axis)];
+    if (begin >= at && end <= at + n) return slice(Expr(x.graph(), part), axis, begin - at, end - at);
+    at += n;
+  }
+  return slice(x, axis, begin, end);
+}
+
 // A state into which several parts of the passes have put rows, side by side.
 Value with_rows(Graph& to, Value state, std::vector<LoopSteps::Rows> parts) {
   std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -194,11 +212,11 @@ Value with_rows(Graph& to, Value state, std::vector<LoopSteps::Rows> parts) {
   std::vector<Expr> joined;
   std::int64_t at = 0;
   for (const auto& part : parts) {
-    if (part.first > at) joined.push_back(slice(before, axis, at, part.first));
+    if (part.first > at) joined.push_back(range_of(before, axis, at, part.first));
     joined.emplace_back(to, part.rows);
     at = part.first + joined.back().shape()[static_cast<std::size_t>(axis)];
   }
-  if (at < end) joined.push_back(slice(before, axis, at, end));
+  if (at < end) joined.push_back(range_of(before, axis, at, end));
   return joined.size() == 1 ? joined[0].value() : concat(joined, axis).value();
 }
 

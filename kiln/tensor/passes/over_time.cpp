@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 
 namespace kiln::tensor {
@@ -20,6 +21,7 @@ bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::v
 // An operand as elementwise ops of values with the dimension of the steps take it.
 Value OverTime::beside(const Timed& x) {
   if (x.varies || to_.type(x.value).rank() == 0) return x.value;
+  if (const auto number = splat_of(to_, x.value)) return to_.constant({to_.type(x.value).dtype, {}}, {*number});
   return reshape(expr(x), with_last(to_.type(x.value).shape, 1)).value();
 }
 
@@ -32,11 +34,15 @@ Timed OverTime::elementwise(OpCode code, const std::vector<Timed>& operands) {
 
 Value OverTime::spread(const Timed& x) {
   if (x.varies) return x.value;
-  const Shape shape = to_.type(x.value).shape;
-  return broadcast_to(reshape(expr(x), with_last(shape, 1)), with_last(shape, steps_)).value();
+  const Type type = to_.type(x.value);
+  const Shape all = with_last(type.shape, steps_);
+  if (const auto number = splat_of(to_, x.value)) return to_.constant({type.dtype, all}, {*number});
+  return broadcast_to(reshape(expr(x), with_last(type.shape, 1)), all).value();
 }
 
 Value OverTime::spread(const Timed& x, const Shape& shape) {
+  if (const auto number = splat_of(to_, x.value))
+    return to_.constant({to_.type(x.value).dtype, with_last(shape, steps_)}, {*number});
   return broadcast_to(Expr(to_, x.varies ? x.value : spread(x)), with_last(shape, steps_)).value();
 }
 

@@ -29,7 +29,8 @@ bool Steps::depends(const Lane& lane) {
   if (lane == state_) return true;
   if (const auto it = depends_.find(lane); it != depends_.end()) return it->second;
   bool out = false;
-  for (std::size_t i = 0; i < op_of(lane).operands.size() && !out; ++i) out = depends(operand(lane, i));
+  const std::size_t operands = goes_deeper(lane) ? op_of(lane).operands.size() : 0;
+  for (std::size_t i = 0; i < operands && !out; ++i) out = depends(operand(lane, i));
   return depends_[lane] = out;
 }
 
@@ -155,7 +156,9 @@ Value Steps::as_first(Value start) {
 
 Timed Steps::before(const Timed& states, Value start) {
   const Expr all_states(to_, over_.spread(states));
-  return {concat({Expr(to_, as_first(start)), slice(all_states, -1, 0, over_.steps() - 1)}, -1).value(), true};
+  const Expr first(to_, as_first(start));
+  if (over_.steps() == 1) return {first.value(), true};
+  return {concat({first, slice(all_states, -1, 0, over_.steps() - 1)}, -1).value(), true};
 }
 
 }  // namespace kiln::tensor

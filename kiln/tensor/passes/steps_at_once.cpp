@@ -25,16 +25,18 @@ class ChainBuilder {
   Value emit(Value v);
   // What all steps of a chain leave, if they can be at once and are not just being made.
   std::optional<Timed> states(std::size_t chain);
-  // The chain of which the lane is all states behind (1) or before (0) its steps.
-  std::optional<std::pair<std::size_t, int>> chain_of(const Lane& lane) const;
+  // The chain of which the lane is states that follow each other, and the first of them.
+  struct Part {
+    std::size_t chain, first;
+  };
+  std::optional<Part> chain_of(const Lane& lane) const;
   // Whether a value has to wait for a chain that is being made.
   bool waits(Value v) const {
     return std::any_of(open_.begin(), open_.end(), [&](std::size_t c) { return chains_[c].reached[v]; });
   }
-  bool is_open_state(Value v) const {
-    return std::any_of(open_.begin(), open_.end(), [&](std::size_t c) {
-      const auto& states = chains_[c].states;
-      return std::find(states.begin() + 1, states.end(), v) != states.end();
+  bool is_state(Value v) const {
+    return std::any_of(chains_.begin(), chains_.end(), [&](const StateChain& c) {
+      return std::find(c.states.begin() + 1, c.states.end(), v) != c.states.end();
     });
   }
   const StateChain& chain(std::size_t c) const { return chains_[c]; }
@@ -66,7 +68,7 @@ class WrittenSteps : public Steps {
     return out;
   }
   bool goes_deeper(const Lane& lane) const override {
-    return are_alike(lane) && std::none_of(lane.begin(), lane.end(), [&](Value v) { return builder_.is_open_state(v); });
+    return are_alike(lane) && std::none_of(lane.begin(), lane.end(), [&](Value v) { return builder_.is_state(v); });
   }
   bool are_alike(const Lane& lane) const;
   std::optional<Timed> places(const Lane& lane);
@@ -143,9 +145,11 @@ std::optional<Timed> WrittenSteps::leaf(const Lane& lane) {
   const bool is_one = std::all_of(lane.begin(), lane.end(), [&](Value v) { return v == lane[0]; });
   if (is_one) return builder_.waits(lane[0]) ? std::nullopt : std::optional(Timed{builder_.emit(lane[0]), false});
   if (const auto found = builder_.chain_of(lane)) {
-    const auto states = builder_.states(found->first);
+    const auto states = builder_.states(found->chain);
     if (!states) return {};
-    return found->second == 1 ? *states : before(*states, builder_.emit(builder_.chain(found->first).states[0]));
+    const auto n = static_cast<std::int64_t>(lane.size()), first = static_cast<std::int64_t>(found->first);
+    if (first > 0) return Timed{slice(Expr(to_, states->value), -1, first - 1, first - 1 + n).value(), true};
+    return before(*states, builder_.emit(builder_.chain(found->chain).states[0]));
   }
   if (const auto x = numbers(lane)) return x;
   if (const auto x = places(lane)) return x;
@@ -158,13 +162,12 @@ Steps& ChainBuilder::steps(std::int64_t n) {
   return *found;
 }
 
-std::optional<std::pair<std::size_t, int>> ChainBuilder::chain_of(const Lane& lane) const {
+std::optional<ChainBuilder::Part> ChainBuilder::chain_of(const Lane& lane) const {
   for (std::size_t c = 0; c < chains_.size(); ++c) {
     const auto& states = chains_[c].states;
-    if (states.size() != lane.size() + 1) continue;
-    for (int first : {0, 1}) {
-      if (std::equal(lane.begin(), lane.end(), states.begin() + first)) return std::pair{c, first};
-    }
+    const auto first = std::find(states.begin(), states.end(), lane[0]);
+    if (states.end() - first < static_cast<std::ptrdiff_t>(lane.size())) continue;
+    if (std::equal(lane.begin(), lane.end(), first)) return Part{c, static_cast<std::size_t>(first - states.begin())};
   }
   return {};
 }
