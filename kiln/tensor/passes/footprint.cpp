@@ -45,15 +45,15 @@ bool comes_by_elements(const Layout& layout, const Leaf& leaf) {
          std::none_of(leaf.free.begin(), leaf.free.end(), is_next);
 }
 
-// All elements of a run, in another order than they lie in: moved so, each would be a transfer, or a short one.
+// All elements of a run, in another order than they lie in: moved so, each would be a transfer.
 bool comes_in_other_order(const Reach& reach, const Leaf& leaf) {
-  constexpr std::int64_t kShort = 64, kMany = 16;  // elements
+  constexpr std::int64_t kMany = 16;  // elements
   if (reach.elements != reach.last + 1 || reach.elements < kMany) return false;
   std::vector<Dims> one{leaf.free};
   std::erase_if(one[0], [](const isa::Dim& d) { return d.stride == 0; });
   join_together(one);
   const Dims& dims = one[0];
-  return dims.size() > 1 && (dims.back().stride != 1 || dims.back().count < kShort);
+  return dims.size() > 1 && dims.back().stride != 1;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ bool Steps::depends(const Lane& lane) {
   if (lane == state_) return true;
   if (const auto it = depends_.find(lane); it != depends_.end()) return it->second;
   bool out = false;
-  const std::size_t operands = goes_deeper(lane) ? op_of(lane).operands.size() : 0;
+  const std::size_t operands = lane == next_ || goes_deeper(lane) ? op_of(lane).operands.size() : 0;
   for (std::size_t i = 0; i < operands && !out; ++i) out = depends(operand(lane, i));
   return depends_[lane] = out;
 }
@@ -123,10 +123,10 @@ std::optional<Timed> Steps::extremes(const Lane& after, Value start) {
 }
 
 std::optional<Timed> Steps::states(const Lane& before, const Lane& after, Value start) {
-  Lane outer = std::exchange(state_, before);  // another state may have asked for this one
+  Lane outer = std::exchange(state_, before), outer_next = std::exchange(next_, after);  // another may ask for this one
   std::map<Lane, bool> outer_depends = std::exchange(depends_, {});
   auto out = states_behind(after, start);
-  state_ = std::move(outer);
+  state_ = std::move(outer), next_ = std::move(outer_next);
   depends_ = std::move(outer_depends);
   return out;
 }

@@ -55,7 +55,7 @@ class Steps {
   Timed negated(const Timed& x);
 
   OverTime over_;
-  Lane state_;  // whose next one is being made
+  Lane state_, next_;  // before and behind each step: what is being made
   std::map<Lane, bool> depends_;
   std::map<Lane, std::optional<Timed>> made_;
 };
