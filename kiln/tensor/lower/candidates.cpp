@@ -110,6 +110,7 @@ constexpr Candidate kEngineCandidates[] = {
     {"two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = true; }},
     {"every second two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = o.pairs_in_turn = true; }},
     {"factors of rows on the scalar engine", [](RegionOptions& o) { o.factors_on_scalar = true; }},
+    {"sums of terms shared by two engines", [](RegionOptions& o) { o.terms_shared = true; }, 0.98},
     {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
     {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
     {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
@@ -299,7 +300,11 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     for (std::size_t other = 1; other < regions[r].alternatives; ++other) {
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
+      const bool has_terms = tried.region.terms_shared.was_asked() && !tried.region.terms_shared;
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
+      if (!has_terms) continue;  // which one engine takes in other tilings than two
+      tried.region.terms_shared = true;
+      search.attempt(tried, fmt::format("tiling {} of group {}, sums of terms shared", other + 1, r + 1));
     }
   }
   if (products) try_side_by_side(search);

@@ -60,6 +60,7 @@ struct RegionOptions {
   Noted<bool> pairs_on_gpsimd = false;    // operators between two tiles of SBUF
   Noted<bool> pairs_in_turn = false;      // only every second of them
   Noted<bool> factors_on_scalar = false;  // one factor or summand per row
+  Noted<bool> terms_shared = false;       // sums of several terms: the vector engine has some, gpsimd the others
   Noted<bool> sums_on_scalar = false;     // of rows
   Noted<bool> moments = true;             // mean and variance of a row in one pass
   Noted<bool> loads_turned = false;       // operands of products with 16-bit elements are turned while they are loaded
@@ -75,7 +76,7 @@ struct RegionOptions {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
                     turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
                     holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
-                    factors_on_scalar, sums_on_scalar, moments, loads_turned, rows_first, whole_rows, regrouped_bytes,
+                    factors_on_scalar, terms_shared, sums_on_scalar, moments, loads_turned, rows_first, whole_rows, regrouped_bytes,
                     regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
@@ -442,6 +443,12 @@ class RegionEmitter {
   std::optional<Tile> negated(Value user, int at);
   Tile reduce_integers(Value v, const Tile& x, const Tile* into);
   Tile scan(Value v, const Tile* into);
+  // shared_terms.cpp
+  struct Term;
+  class TermSum;
+  void gather_terms(Value v, std::vector<Value>& sums, std::vector<Term>& terms) const;
+  Term term_of(Value user, std::size_t i) const;
+  std::optional<Tile> share_terms(Value v, const Tile* into);
   // linear_scan.cpp
   Tile linear_scan(Value v, const Tile* into);
   Tile before_linear_scan(Value v);
