@@ -128,6 +128,14 @@ constexpr Candidate kEngineCandidates[] = {
      true},
 };
 
+// The same where sums of terms are shared, which the scalar engine then has a part of.
+constexpr Candidate kSharedCandidates[] = {
+    {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
+    {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
+    {"512 columns turned together", [](RegionOptions& o) { o.turned_blocks = 4; }},
+    {"128 columns turned together", [](RegionOptions& o) { o.turned_blocks = 1; }},
+};
+
 // How soon software starts one DMA after the other is known from few traces: not for a little.
 constexpr double kSoftwareWorth = 0.9;
 
@@ -307,6 +315,8 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
       search.attempt(tried, fmt::format("tiling {} of group {}, sums of terms shared", other + 1, r + 1));
     }
   }
+  if (search.choice().region.terms_shared && !products)
+    std::for_each(std::begin(kSharedCandidates), std::end(kSharedCandidates), attempt);
   if (products) try_side_by_side(search);
   if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
     Choice tried = search.choice();

@@ -508,6 +508,15 @@ bool RegionEmitter::is_read_as(Value v) const {
   });
 }
 
+// Whether v alone reads its operand, which comes from HBM and lies as v does.
+bool RegionEmitter::is_loaded_for(Value v) const {
+  const auto leaf = layout_.load_of.find({v, 0});
+  if (leaf == layout_.load_of.end() || kept(layout_.loads[leaf->second])) return false;
+  const auto same = [&](const auto& other) { return other.second == leaf->second; };
+  return is_turned(layout_.loads[leaf->second]) &&
+         std::count_if(layout_.load_of.begin(), layout_.load_of.end(), same) == 1;
+}
+
 // Engines convert what they read and write: a wider float is the same tile, a narrower one is written by the producer.
 Tile RegionEmitter::cast(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -516,6 +525,8 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
   const Free free = free_of(v);
   if (is_float(from) && is_float(to) && size_bytes(to) > size_bytes(from) && !into) return operand(v, 0);
   if (!into && is_read_as(v)) return operand(v, 0);
+  // What is loaded for nobody else is its own copy.
+  if (!into && from == to && fusion_.region_of[x] != region_ && is_loaded_for(v)) return operand(v, 0);
   const bool low_bits = is_integer(from) && is_integer(to) && size_bytes(to) <= size_bytes(from);
   if (low_bits) {
     Tile low = in_sbuf(operand(v, 0), free);
@@ -616,7 +627,7 @@ Tile RegionEmitter::join(Value v, const Tile* into) {
       fill(part, free, *number);
     else if (fusion_.region_of[x] == region_ && uses_[x] == 1 && !find(x) && !is_view(graph_.op(x).code))
       value(x, &part);
-    else
+    else if (!load_into(v, i, part))
       copy(part, operand(v, i), free);
   }
   return dst;

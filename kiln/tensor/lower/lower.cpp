@@ -35,6 +35,7 @@
 #include "kiln/tensor/passes/running_sums.h"
 #include "kiln/tensor/passes/steps_at_once.h"
 #include "kiln/tensor/passes/turn_columns.h"
+#include "kiln/tensor/passes/turn_taps.h"
 
 namespace kiln::tensor {
 namespace {
@@ -55,6 +56,7 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"large-moments", with_large_moments},
                             {"decompose", decompose, true},
                             {"simplify", canonicalize, true},
+                            {"turn-taps", with_turned_taps},
                             {"split-views", split_views, true},
                             {"recompute", recomputed}};
 

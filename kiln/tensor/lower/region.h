@@ -154,6 +154,7 @@ class RegionEmitter {
   Tile place_of_kept(const Leaf& leaf, Tile dst) const;
   const Tile* kept_result(const Leaf& leaf) const;
   Tile load(int leaf);
+  bool load_into(Value op, std::size_t i, const Tile& part);
   const Footprint* shared(int leaf) const;
   std::int64_t span_of_piece(const Footprint& all, const Leaf& leaf) const;
   Tile load_shared(int leaf, const Footprint& all);
@@ -429,6 +430,7 @@ class RegionEmitter {
   Tile activate(Value v, const Tile* into);
   Tile choose(Value v, const Tile* into);
   bool is_read_as(Value v) const;
+  bool is_loaded_for(Value v) const;
   Tile cast(Value v, const Tile* into);
   Tile reinterpret(Value v, const Tile* into);
   Tile view(Value v);
