@@ -22,7 +22,9 @@ class LoopSteps : public Steps {
         operands_(operands),
         inputs_(from_.inputs()),
         states_(static_cast<std::size_t>(loop.integer("carried"))),
-        uses_(from_.uses()) {}
+        uses_(from_.uses()) {
+    for (std::size_t s = 0; s < states_; ++s) recurs_by_itself_.push_back(is_made_of(next(s), input(s)));
+  }
 
   // Rows that the passes put into a state: `count` of them along an axis, from the place `first` on.
   struct Rows {
@@ -51,6 +53,7 @@ class LoopSteps : public Steps {
 
   Value next(std::size_t s) const { return from_.outputs()[s].value; }
   Value input(std::size_t s) const { return inputs_[1 + s]; }
+  bool is_made_of(Value v, Value of) const;
   std::optional<Left> left(std::size_t s);
   std::optional<Rows> rows_left(std::size_t s);
   std::optional<Timed> behind(std::size_t s);
@@ -65,9 +68,20 @@ class LoopSteps : public Steps {
   std::vector<Value> inputs_;
   std::size_t states_;
   std::vector<int> uses_;
+  std::vector<bool> recurs_by_itself_;  // by state
   bool recurs_ = false;
   std::map<std::size_t, std::optional<Timed>> behind_;
 };
+
+bool LoopSteps::is_made_of(Value v, Value of) const {
+  std::vector<bool> reached(from_.size());
+  reached[of] = true;
+  for (Value x = of + 1; x <= v; ++x) {
+    const auto& operands = from_.op(x).operands;
+    reached[x] = std::any_of(operands.begin(), operands.end(), [&](Value o) { return reached[o]; });
+  }
+  return reached[v];
+}
 
 // An integer of each pass.
 std::optional<std::vector<double>> LoopSteps::numbers(Value v) {
@@ -122,7 +136,7 @@ std::optional<Timed> LoopSteps::leaf(const Lane& lane) {
     return states ? std::optional(before(*states, operands_[i - 1])) : std::nullopt;
   }
   for (std::size_t s = 0; s < states_; ++s) {
-    if (next(s) == v && op.code != OpCode::update_slice) {
+    if (next(s) == v && recurs_by_itself_[s] && op.code != OpCode::update_slice) {
       if (const auto states = behind(s)) return states;
     }
   }

@@ -73,7 +73,7 @@ std::optional<Steps::Affine> Steps::affine_sum(const Lane& lane) {
   const bool minus = op_of(lane).code == OpCode::subtract;
   const Timed one{to_.constant({DType::float32, {}}, {1}), false};
   const auto factor_of = [&](const Affine& a) { return a.factor ? *a.factor : one; };
-  Affine out{true};
+  Affine out{true, {}, {}, x->cancels || y->cancels || (x->depends && y->depends)};
   if (x->depends && y->depends)
     out.factor = combined(op_of(lane).code, factor_of(*x), factor_of(*y));
   else if (x->depends)
@@ -96,7 +96,7 @@ std::optional<Steps::Affine> Steps::affine_product(const Lane& lane) {
   if (code == OpCode::divide && y->depends) return {};
   const Affine& of = x->depends ? *x : *y;
   const Timed by = *(x->depends ? y : x)->summand;
-  Affine out{true};
+  Affine out{true, {}, {}, of.cancels};
   if (of.factor)
     out.factor = combined(code, *of.factor, by);
   else if (code == OpCode::multiply)
@@ -142,8 +142,17 @@ std::optional<Timed> Steps::states_behind(const Lane& after, Value start) {
     const Timed t = x ? *x : Timed{to_.constant({DType::float32, {}}, {otherwise}), false};
     return Expr(to_, over_.spread(t, type.shape));
   };
-  const Expr a = whole(step->factor, 1), b = whole(step->summand, 0);
+  const Expr a = whole(step->factor, 1), all = whole(step->summand, 0);
+  const Expr b = step->cancels && step->summand ? with_infinities(all, start) : all;
   return Timed{linear_scan(a, b, Expr(to_, as_first(start)), -1).value(), true};
+}
+
+// s + a * (x - s) of an infinite s is no number, as a * x + (1 - a) * s would be: nor is what follows an infinite
+// summand.
+Expr Steps::with_infinities(const Expr& summand, Value start) {
+  const Expr first = cast(Expr(to_, as_first(start)), summand.dtype());
+  if (over_.steps() == 1) return summand + first * 0.0;
+  return summand + concat({first, slice(summand, -1, 0, over_.steps() - 1)}, -1) * 0.0;
 }
 
 // What stands before the first step, as one element of the steps.

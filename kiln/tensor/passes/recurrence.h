@@ -43,6 +43,7 @@ class Steps {
   struct Affine {
     bool depends = false;
     std::optional<Timed> factor = {}, summand = {};
+    bool cancels = false;  // the state is there twice: an infinite one would be less itself
   };
   std::optional<Affine> affine(const Lane& lane);
   std::optional<Affine> affine_sum(const Lane& lane);
@@ -50,6 +51,7 @@ class Steps {
   std::optional<Timed> states_behind(const Lane& after, Value start);
   std::optional<Timed> extremes(const Lane& after, Value start);
   Value as_first(Value start);
+  Expr with_infinities(const Expr& summand, Value start);
   bool depends(const Lane& lane);
   Timed combined(OpCode code, const Timed& x, const Timed& y);
   Timed negated(const Timed& x);

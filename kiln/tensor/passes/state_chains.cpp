@@ -71,10 +71,15 @@ class ChainFinder {
 
   // What lies between two states belongs to no other chain.
   void take() {
-    for (std::size_t s = 0; s + 1 < best_.states.size(); ++s) {
-      Value v = best_.states[s];
-      for (std::size_t i : path_) taken_[v] = true, v = graph_.op(v).operands[i];
+    for (std::size_t s = 0; s + 1 < best_.states.size(); ++s) take_between(best_.states[s], best_.states[s + 1], 0);
+  }
+  bool take_between(Value v, Value before, std::size_t depth) {
+    if (v == before) return true;
+    if (depth == kMostDepth || v < before || !is_step_op(graph_.op(v).code)) return false;
+    for (Value x : graph_.op(v).operands) {
+      if (take_between(x, before, depth + 1)) taken_[v] = true;
     }
+    return taken_[v];
   }
 
   // A sum of many terms, of which nobody reads the sums on the way.
