@@ -44,6 +44,7 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
   bool needed = false;  // without it there are no instructions for some programs
+  bool turns = false;   // values that are not reduced, on the tensor engine, which has to be exact then
 };
 constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"loops-at-once", with_loops_at_once},
@@ -56,7 +57,7 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"large-moments", with_large_moments},
                             {"decompose", decompose, true},
                             {"simplify", canonicalize, true},
-                            {"turn-taps", with_turned_taps},
+                            {"turn-taps", with_turned_taps, false, true},
                             {"split-views", split_views, true},
                             {"recompute", recomputed}};
 
@@ -144,11 +145,13 @@ Graph after(const Pass& pass, const Graph& graph) {
 
 }  // namespace
 
-std::vector<PassResult> run_passes(const Graph& graph) {
+std::vector<PassResult> run_passes(const Graph& graph, Target target) {
   std::vector<PassResult> out;
   for (const Pass& pass : kPasses) {
+    const bool runs = !pass.turns || arch(target).features.tensor_transpose_mode;
     const std::clock_t begin = std::clock();
-    Graph made = after(pass, out.empty() ? graph : out.back().graph);
+    const Graph& before = out.empty() ? graph : out.back().graph;
+    Graph made = runs ? after(pass, before) : before;
     out.push_back({pass.name, std::move(made), static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC});
   }
   return out;
@@ -298,7 +301,7 @@ Graph before_passes(const Graph& graph, Target target) {
 }
 
 Solved solve(const Graph& graph, const CompileOptions& options) {
-  return solve_after_passes(std::move(run_passes(before_passes(graph, options.target)).back().graph), options);
+  return solve_after_passes(std::move(run_passes(before_passes(graph, options.target), options.target).back().graph), options);
 }
 
 Solved solve_after_passes(Graph ready, const CompileOptions& options) {

@@ -86,7 +86,7 @@ struct PassResult {
   Graph graph;
   double seconds = 0;
 };
-std::vector<PassResult> run_passes(const Graph& graph);
+std::vector<PassResult> run_passes(const Graph& graph, Target target = Target::trn2);
 std::vector<std::string> pass_names();
 // What passes begin with: calls inlined, collectives as kernels, what the chip lacks written with what it has.
 Graph before_passes(const Graph& graph, Target target);

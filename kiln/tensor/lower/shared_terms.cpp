@@ -52,10 +52,10 @@ class RegionEmitter::TermSum {
 
   // Nanoseconds of an element, with those of the terms before.
   double time_with(const Term& t) const {
-    const bool is_first = !sum_ && !first_, makes_product = t.product && !e_.arch_.features.scalar_tensor_ops;
+    const bool is_first = !sum_ && !first_;
     const double clock = (on_gpsimd_ ? e_.arch_.gpsimd : e_.arch_.vector).clock_ghz;
     if (!on_gpsimd_) return time_ + (!is_first ? 1 : t.product ? 0.5 : 0) / clock;
-    return time_ + ((is_first ? 0 : 1) + (makes_product ? 1 : 0)) / clock;
+    return time_ + (is_first ? 0 : 1) / clock;
   }
   double time() const { return time_; }
   // `number` is added to the first one.
@@ -93,10 +93,14 @@ class RegionEmitter::TermSum {
     });
   }
   void multiply(const Tile& dst, const Tile& x, const isa::Operand& by, std::optional<double> number = {}) {
-    const Engine engine = on_gpsimd_ && e_.arch_.features.scalar_tensor_ops ? Engine::scalar : this->engine();
+    const bool as_function = on_gpsimd_ && !e_.arch_.features.scalar_tensor_ops;
     over(e_.k_, {dst, x}, free_, [&](const Views& t) {
-      isa::tensor_scalar_args args{
-          .dst = t[0], .data = t[1], .op0 = AluOp::multiply, .operand0 = by, .engine = engine};
+      if (as_function) {
+        e_.k_.activation({.dst = t[0], .op = ActFn::copy, .data = t[1], .scale = by});
+        return;
+      }
+      const Engine engine = on_gpsimd_ ? Engine::scalar : Engine::vector;
+      isa::tensor_scalar_args args{.dst = t[0], .data = t[1], .op0 = AluOp::multiply, .operand0 = by, .engine = engine};
       if (number) args.op1 = AluOp::add, args.operand1 = *number;
       e_.k_.tensor_scalar(args);
     });
