@@ -297,7 +297,7 @@ def test_unknown_pass(option):
     done = kiln_command("opt", "-", option, "canonicalize,nothing", input=SOFTMAX)
     assert done.returncode == 2 and not done.stdout
     assert f"{option}: there is no pass `nothing`" in done.stderr
-    assert "canonicalize, running-sums, first-of-sorts, expand, odd-lengths" in done.stderr
+    assert "canonicalize, loops-at-once, steps-at-once, running-sums, first-of-sorts, expand, odd-lengths" in done.stderr
     done = kiln_command("opt", "-", option, "decompos", input=SOFTMAX)
     assert done.returncode == 2 and "did you mean `decompose`?" in done.stderr
 
