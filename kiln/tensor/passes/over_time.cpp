@@ -51,19 +51,53 @@ Timed OverTime::as_float32(const Timed& x) {
 }
 
 Timed OverTime::taken(Value x, std::int64_t axis, std::int64_t start, std::int64_t stride) {
-  const Shape shape = to_.type(x).shape;
   if (stride == 0) return {slice(Expr(to_, x), axis, start, start + 1).value(), false};
+  return {moved(x, {axis, start, stride}), true};
+}
+
+Value OverTime::moved(Value x, const Places& places) {
+  const auto key = std::pair(x, places);
+  if (const auto it = moved_.find(key); it != moved_.end()) return it->second;
+  if (const auto before = moved_before(x, places)) return moved_[key] = *before;
+  const Shape shape = to_.type(x).shape;
   Ints starts(shape.size(), 0), sizes = shape, strides(shape.size(), 1), perm;
-  const auto at = static_cast<std::size_t>(axis);
-  starts[at] = start, sizes[at] = steps_, strides[at] = stride;
+  const auto at = static_cast<std::size_t>(places.axis);
+  starts[at] = places.start, sizes[at] = steps_, strides[at] = places.stride;
   const Value all = to_.add(OpCode::slice, {x}, {starts, sizes, strides});
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (d != at) perm.push_back(static_cast<std::int64_t>(d));
   }
-  perm.push_back(axis);
+  perm.push_back(places.axis);
   Shape out = with_last(shape, steps_);
   out[at] = 1;
-  return {reshape(transpose(Expr(to_, all), perm), out).value(), true};
+  return moved_[key] = reshape(transpose(Expr(to_, all), perm), out).value();
+}
+
+// What is made element by element is made of operands that have the steps last: they are turned where they are given,
+// which is often less than what is made of them.
+std::optional<Value> OverTime::moved_before(Value x, const Places& places) {
+  const Op op = to_.op(x);  // a copy: adding ops moves them
+  const auto at = static_cast<std::size_t>(places.axis);
+  if (op.code == OpCode::reshape) {
+    const Shape& from = to_.type(op.operands[0]).shape;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      if (from[d] != op.type.shape[at] || tensor::product(from, 0, d) != tensor::product(op.type.shape, 0, at)) continue;
+      Shape out = with_last(op.type.shape, steps_);
+      out[at] = 1;
+      const Value below = moved(op.operands[0], {static_cast<std::int64_t>(d), places.start, places.stride});
+      return reshape(Expr(to_, below), out).value();
+    }
+    return {};
+  }
+  if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast) return {};
+  std::vector<Value> operands;
+  for (Value o : op.operands) {
+    const Shape& own = to_.type(o).shape;
+    const auto axis = places.axis - (op.type.rank() - to_.type(o).rank());
+    const bool varies = axis >= 0 && own[static_cast<std::size_t>(axis)] != 1 && !splat_of(to_, o);
+    operands.push_back(varies ? moved(o, {axis, places.start, places.stride}) : beside({o, false}));
+  }
+  return to_.add(op.code, std::move(operands), op.attrs);
 }
 
 Value OverTime::with_steps_at(const Timed& x, std::int64_t axis) {
@@ -82,6 +116,21 @@ std::optional<Timed> OverTime::product(const Graph& from, const Op& op, const st
     const Timed parts = elementwise(OpCode::multiply, {x, y});
     const Value wide = as_float32(parts).value;
     return Timed{cast(sum(Expr(to_, wide), {.axes = {m - 1}}), op.type.dtype).value(), true};
+  }
+  const auto summed = [&](const Timed& a, const Timed& b, std::int64_t axis) {
+    const Expr sums = sum(Expr(to_, as_float32(elementwise(OpCode::multiply, {a, b})).value), {.axes = {axis}});
+    return Timed{cast(reshape(sums, with_last(op.type.shape, steps_)), op.type.dtype).value(), true};
+  };
+  // In another shape of one step.
+  const auto seen = [&](const Timed& t, const Shape& shape) {
+    return Timed{reshape(expr(t), t.varies ? with_last(shape, steps_) : shape).value(), t.varies};
+  };
+  const Shape &left = from.type(op.operands[0]).shape, &right = from.type(op.operands[1]).shape;
+  if (m == 1 && n == 2 && y.varies) return summed(seen(x, {left[0], 1}), y, 0);
+  if (n >= 2 && m == n && right.back() == 1) {  // a matrix and a vector
+    Shape row = right;
+    std::swap(row[row.size() - 1], row[row.size() - 2]);
+    return summed(x, seen(y, row), n - 1);
   }
   if (m != 2 || n != 2 || op.code != OpCode::matmul) return {};
   const auto in_front = [&](const Timed& t) { return t.varies ? Expr(to_, with_steps_at(t, 0)) : expr(t); };

@@ -2,6 +2,8 @@
 // dimension behind its own, with a place for each step.
 #pragma once
 
+#include <map>
+
 #include "kiln/tensor/ir/expr.h"
 
 namespace kiln::tensor {
@@ -33,10 +35,19 @@ class OverTime {
  private:
   Expr expr(const Timed& x) const { return {to_, x.value}; }
   Value beside(const Timed& x);
+  // Places of an axis that become steps: of a value, and of the operand of a view or of one that is made element by
+  // element, which then is made for the steps.
+  struct Places {
+    std::int64_t axis, start, stride;
+    auto operator<=>(const Places&) const = default;
+  };
+  Value moved(Value x, const Places& places);
+  std::optional<Value> moved_before(Value x, const Places& places);
   std::optional<Timed> product(const Graph& from, const Op& op, const std::vector<Timed>& operands);
 
   Graph& to_;
   std::int64_t steps_;
+  std::map<std::pair<Value, Places>, Value> moved_;
 };
 
 }  // namespace kiln::tensor

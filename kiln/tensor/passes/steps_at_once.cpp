@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "kiln/tensor/passes/flat_joins.h"
 #include "kiln/tensor/passes/recurrence.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/state_chains.h"
@@ -111,7 +112,8 @@ std::optional<Timed> WrittenSteps::places(const Lane& lane) {
   if (builder_.waits(x)) return {};
   Ints begin = starts, sizes = first.type.shape;
   begin[axis] = 0, sizes[axis] = from_.type(x).shape[axis];
-  const Value all_places = to_.add(OpCode::slice, {builder_.emit(x)}, {begin, sizes, first.ints("steps")});
+  Value all_places = builder_.emit(x);
+  if (sizes != from_.type(x).shape) all_places = to_.add(OpCode::slice, {all_places}, {begin, sizes, first.ints("steps")});
   return over().taken(all_places, static_cast<std::int64_t>(axis), starts[axis], stride);
 }
 
@@ -247,9 +249,10 @@ std::optional<Graph> ChainBuilder::run() {
 
 Graph with_steps_at_once(const Graph& graph) {
   if (graph.size() > kMostOps) return graph;
-  auto chains = state_chains(graph);
-  if (chains.empty()) return graph;
-  return ChainBuilder(graph, std::move(chains)).run().value_or(graph);
+  const Graph flat = with_flat_joins(graph);
+  auto chains = state_chains(flat);
+  if (chains.empty()) return flat;
+  return ChainBuilder(flat, std::move(chains)).run().value_or(flat);
 }
 
 }  // namespace kiln::tensor
