@@ -25,7 +25,9 @@ void expect_right(const Graph& graph, const Arrays& inputs) {
   for (const Target target : kTargets) EXPECT_EQ(compare(graph, inputs, {.target = target}).wrong, "") << print(graph);
 }
 // Factors below one, so that no state grows.
-void expect_right(const Graph& graph, unsigned seed = 3) { expect_right(graph, random_inputs(graph, seed, {-0.9, 0.9})); }
+void expect_right(const Graph& graph, unsigned seed = 3) {
+  expect_right(graph, random_inputs(graph, seed, {-0.9, 0.9}));
+}
 
 std::int64_t count(const Graph& graph, OpCode code) {
   return std::count_if(graph.ops().begin(), graph.ops().end(), [&](const Op& op) { return op.code == code; });
@@ -84,8 +86,8 @@ Graph selective_scan(DType t, std::int64_t steps, std::int64_t channels, std::in
   };
   if (rolled) {
     b.output("y", scan({none}, {x, dt, in, read}, {a}, [&](const Exprs& s, const Exprs& now, const Exprs& reads) {
-                    return step(s[0], now, reads[0]);
-                  })[1]);
+               return step(s[0], now, reads[0]);
+             })[1]);
     return b.finish();
   }
   Expr h = none;
@@ -126,8 +128,7 @@ TEST(Recurrence, StatesOfLoops) {
     const Type rows{DType::float32, {n, 37}}, row{DType::float32, {37}};
     const Expr x = b.input("x", rows), y = b.input("y", rows), first = b.input("first", row);
     const Exprs out = for_loop(
-        n, {first, first, first, first, x, first}, {x, y},
-        [&](const Expr& pass, const Exprs& s, const Exprs& in) {
+        n, {first, first, first, first, x, first}, {x, y}, [&](const Expr& pass, const Exprs& s, const Exprs& in) {
           const auto at = [&](const Expr& all, const Expr& i) { return reshape(dynamic_slice(all, i, 0, 1), {37}); };
           const Expr now = at(in[0], pass), back = at(in[1], n - 1 - pass);
           const Expr h = now * s[0] + back, g = 0.5 * s[1] - h * s[2], largest = maximum(s[2], now);
@@ -172,7 +173,8 @@ TEST(Recurrence, WrittenSteps) {
     Builder b("written");
     const std::int64_t n = 21;
     const Expr x = b.input("x", {t, {n, 30}}), y = b.input("y", {t, {30, n}});
-    Expr h = b.constant({t, {30}}, {0}), g = h, before = h, second = h, total = h, power = reshape(slice(x, 0, 0, 1), {30});
+    Expr h = b.constant({t, {30}}, {0}), g = h, before = h, second = h, total = h,
+         power = reshape(slice(x, 0, 0, 1), {30});
     std::vector<Expr> rows, columns;
     for (std::int64_t i = 0; i < n; ++i) {
       const Expr now = reshape(slice(x, 0, i, i + 1), {30}), other = reshape(slice(y, 1, n - 1 - i, n - i), {30});
@@ -193,6 +195,55 @@ TEST(Recurrence, WrittenSteps) {
     const Graph graph = b.finish();
     expect_at_once(graph, 3);
     expect_right(graph);
+  }
+}
+
+// Factors and summands of all steps that are made before the loop, batches, states read by products of all shapes.
+TEST(Recurrence, MadeBeforeTheLoop) {
+  for (const DType t : kFloats) {
+    for (const bool rolled : {true, false}) {
+      Builder b("made_before");
+      const std::int64_t n = rolled ? 17 : 9;
+      const Expr u = b.input("u", {t, {2, n, 40}}), dt = b.input("dt", {t, {2, n, 40}}), a = b.input("a", {t, {40, 5}});
+      const Expr in = b.input("in", {t, {2, n, 5}}), read = b.input("read", {t, {2, n, 5}});
+      const Expr factors = exp(-(expand_dims(dt, -1) * a)), sums = expand_dims(dt * u, -1) * expand_dims(in, 2);
+      const auto at = [&](const Expr& x, const Expr* pass, std::int64_t i) {
+        Shape shape = x.shape();
+        shape.erase(shape.begin() + 1);
+        return reshape(pass ? dynamic_slice(x, *pass, 1, 1) : slice(x, 1, i, i + 1), shape);
+      };
+      const auto step = [&](const Expr& h, const Exprs& x, const Expr* pass, std::int64_t i) {
+        const Expr now = at(x[0], pass, i) * h + at(x[1], pass, i), by = at(x[2], pass, i);  // (2, 40, 5) and (2, 5)
+        const Expr column = reshape(matmul(now, expand_dims(by, -1)), {2, 40});
+        const Expr row = reshape(matmul(expand_dims(by, 1), transpose(now)), {2, 40});
+        const Expr one = reshape(slice(now, 0, 0, 1), {40, 5});
+        const Expr vector = matmul(one, reshape(slice(by, 0, 1, 2), {5}));
+        const Expr other = matmul(reshape(slice(by, 0, 0, 1), {5}), transpose(one));
+        return Exprs{now, expand_dims(column * 0.5 + row, 1) + reshape(vector - other * 0.25, {1, 1, 40})};
+      };
+      const Expr none = b.constant({t, {2, 40, 5}}, {0}), rows = b.constant({t, {2, n, 40}}, {0});
+      if (rolled) {
+        b.output("y", for_loop(n, {none, rows}, {factors, sums, read},
+                               [&](const Expr& pass, const Exprs& s, const Exprs& x) {
+                                 const Exprs out = step(s[0], x, &pass, 0);
+                                 return Exprs{out[0], update_slice(s[1], out[1], pass, 1)};
+                               })[1]);
+      } else {
+        Expr h = none, all = rows;
+        for (std::int64_t i = 0; i < n; ++i) {  // each row is put where it belongs, from the last one on
+          const std::int64_t place = n - 1 - i;
+          const Exprs out = step(h, {factors, sums, read}, nullptr, i);
+          h = out[0];
+          std::vector<Expr> parts{slice(all, 1, 0, place), out[1], slice(all, 1, place + 1, n)};
+          std::erase_if(parts, [](const Expr& part) { return part.type().size() == 0; });
+          all = concat(parts, 1);
+        }
+        b.output("y", all);
+      }
+      const Graph graph = b.finish();
+      expect_at_once(graph, 1);
+      expect_right(graph, random_inputs(graph, 9, {0.1, 0.9}));
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// Sums of shifted slices times factors: channels last or first, borders, batches, images; and sums of several terms that
-// two engines share.
+// Sums of shifted slices times factors: channels last or first, borders, batches, images; and sums of several terms
+// that two engines share.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -50,8 +50,8 @@ Graph causal(DType t, std::int64_t n, std::int64_t channels, std::int64_t taps, 
 TEST(Taps, ChannelsLast) {
   for (const DType t : kFloats) {
     for (const bool borders : {true, false}) {
-      for (const auto& [n, channels, taps] :
-           std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{{301, 200, 4}, {150, 96, 7}, {77, 131, 3}}) {
+      for (const auto& [n, channels, taps] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
+               {301, 200, 4}, {150, 96, 7}, {77, 131, 3}}) {
         const Graph graph = causal(t, n, channels, taps, borders, n == 150);
         EXPECT_TRUE(is_turned(graph));
         expect_right(graph, random_inputs(graph, 5));

@@ -38,16 +38,16 @@ Tile RegionEmitter::linear_scan(Value v, const Tile* into) {
   lists.push_back(before.number ? Dims(lists[0].size(), isa::Dim{0, 1}) : spread_dims(before.tile, ones));
   const auto steps = [&](const std::vector<Index>& at) {
     const auto line = [&](const Tile& t, std::size_t i) { return view_of(t, {lists[i][axis]}, at[i]); };
-    k_.tensor_tensor_scan({.dst = line(dst, 0),
-                           .data0 = line(a, 1),
-                           .data1 = line(b, 2),
-                           .initial = before.number ? isa::Operand(*before.number)
-                                                    : isa::Operand(view_of(before.tile, {{1, 1}}, at[3])),
-                           .op0 = AluOp::multiply,
-                           .op1 = AluOp::add});
+    k_.tensor_tensor_scan(
+        {.dst = line(dst, 0),
+         .data0 = line(a, 1),
+         .data1 = line(b, 2),
+         .initial = before.number ? isa::Operand(*before.number) : isa::Operand(view_of(before.tile, {{1, 1}}, at[3])),
+         .op0 = AluOp::multiply,
+         .op1 = AluOp::add});
   };
   const std::function<void(std::size_t, const std::vector<Index>&)> each = [&](std::size_t d,
-                                                                              const std::vector<Index>& at) {
+                                                                               const std::vector<Index>& at) {
     if (d == lists[0].size()) return steps(at);
     if (d == axis || lists[0][d].count == 1) return each(d + 1, at);
     k_.loop(lists[0][d].count, [&](const Index& i) {

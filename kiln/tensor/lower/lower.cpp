@@ -46,20 +46,13 @@ struct Pass {
   bool needed = false;  // without it there are no instructions for some programs
   bool turns = false;   // values that are not reduced, on the tensor engine, which has to be exact then
 };
-constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
-                            {"loops-at-once", with_loops_at_once},
-                            {"steps-at-once", with_steps_at_once},
-                            {"running-sums", with_running_sums},
-                            {"first-of-sorts", first_of_sorts},
-                            {"expand", expand, true},
-                            {"odd-lengths", with_even_lengths},
-                            {"turn-columns", with_turned_columns},
-                            {"large-moments", with_large_moments},
-                            {"decompose", decompose, true},
-                            {"simplify", canonicalize, true},
-                            {"turn-taps", with_turned_taps, false, true},
-                            {"split-views", split_views, true},
-                            {"recompute", recomputed}};
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},        {"loops-at-once", with_loops_at_once},
+                            {"steps-at-once", with_steps_at_once}, {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts},    {"expand", expand, true},
+                            {"odd-lengths", with_even_lengths},    {"turn-columns", with_turned_columns},
+                            {"large-moments", with_large_moments}, {"decompose", decompose, true},
+                            {"simplify", canonicalize, true},      {"turn-taps", with_turned_taps, false, true},
+                            {"split-views", split_views, true},    {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
@@ -301,7 +294,8 @@ Graph before_passes(const Graph& graph, Target target) {
 }
 
 Solved solve(const Graph& graph, const CompileOptions& options) {
-  return solve_after_passes(std::move(run_passes(before_passes(graph, options.target), options.target).back().graph), options);
+  return solve_after_passes(std::move(run_passes(before_passes(graph, options.target), options.target).back().graph),
+                            options);
 }
 
 Solved solve_after_passes(Graph ready, const CompileOptions& options) {

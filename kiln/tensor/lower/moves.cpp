@@ -100,8 +100,8 @@ bool RegionEmitter::load_into(Value op, std::size_t i, const Tile& part) {
   join_together(lists);
   if (part.dtype() != graph_.type(leaf.value).dtype || lists[0].size() != 1 || lists[1][0].stride != 1) return false;
   const isa::Dim row = lists[0][0];
-  turner().from_hbm({part.storage, part.offset, {0, 1}, {{1, row.count}}, rows_}, storage_.of.at(leaf.base), place(leaf),
-                    rows_, row.stride, row.count);
+  turner().from_hbm({part.storage, part.offset, {0, 1}, {{1, row.count}}, rows_}, storage_.of.at(leaf.base),
+                    place(leaf), rows_, row.stride, row.count);
   return true;
 }
 

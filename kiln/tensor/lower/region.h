@@ -76,8 +76,8 @@ struct RegionOptions {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
                     turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
                     holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
-                    factors_on_scalar, terms_shared, sums_on_scalar, moments, loads_turned, rows_first, whole_rows, regrouped_bytes,
-                    regroups_matrices, turned_by_dma, evacuate);
+                    factors_on_scalar, terms_shared, sums_on_scalar, moments, loads_turned, rows_first, whole_rows,
+                    regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
   // Whether a program that was built with these options, which says what was asked for, is the same with others.

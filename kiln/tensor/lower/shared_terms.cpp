@@ -118,12 +118,8 @@ class RegionEmitter::TermSum {
       return combine(sum(), before, made);
     }
     over(e_.k_, {sum(), x, before}, free_, [&](const Views& t) {
-      e_.k_.scalar_tensor_tensor({.dst = t[0],
-                                  .data = t[1],
-                                  .op0 = AluOp::multiply,
-                                  .operand0 = by,
-                                  .op1 = AluOp::add,
-                                  .operand1 = t[2]});
+      e_.k_.scalar_tensor_tensor(
+          {.dst = t[0], .data = t[1], .op0 = AluOp::multiply, .operand0 = by, .op1 = AluOp::add, .operand1 = t[2]});
     });
   }
 

@@ -81,7 +81,8 @@ std::optional<Value> OverTime::moved_before(Value x, const Places& places) {
   if (op.code == OpCode::reshape) {
     const Shape& from = to_.type(op.operands[0]).shape;
     for (std::size_t d = 0; d < from.size(); ++d) {
-      if (from[d] != op.type.shape[at] || tensor::product(from, 0, d) != tensor::product(op.type.shape, 0, at)) continue;
+      if (from[d] != op.type.shape[at] || tensor::product(from, 0, d) != tensor::product(op.type.shape, 0, at))
+        continue;
       Shape out = with_last(op.type.shape, steps_);
       out[at] = 1;
       const Value below = moved(op.operands[0], {static_cast<std::int64_t>(d), places.start, places.stride});
@@ -131,6 +132,12 @@ std::optional<Timed> OverTime::product(const Graph& from, const Op& op, const st
     Shape row = right;
     std::swap(row[row.size() - 1], row[row.size() - 2]);
     return summed(x, seen(y, row), n - 1);
+  }
+  if (n >= 2 && m == n && left[left.size() - 2] == 1 && y.varies) {  // a vector and a matrix
+    Ints perm;
+    for (std::int64_t d = 0; d <= n; ++d) perm.push_back(d);
+    std::swap(perm[perm.size() - 2], perm[perm.size() - 3]);
+    return summed(x, {transpose(expr(y), perm).value(), true}, n - 1);
   }
   if (m != 2 || n != 2 || op.code != OpCode::matmul) return {};
   const auto in_front = [&](const Timed& t) { return t.varies ? Expr(to_, with_steps_at(t, 0)) : expr(t); };

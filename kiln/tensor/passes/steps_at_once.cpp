@@ -94,9 +94,8 @@ bool WrittenSteps::are_alike(const Lane& lane) const {
 std::optional<Timed> WrittenSteps::places(const Lane& lane) {
   const Op& first = op_of(lane);
   if (first.code != OpCode::slice || lane.size() < 2) return {};
-  const Ints &starts = first.ints("starts"), &next = from_.op(lane[1]).attrs == first.attrs
-                                                         ? starts
-                                                         : std::get<Ints>(from_.op(lane[1]).attrs[0]);
+  const Ints &starts = first.ints("starts"),
+             &next = from_.op(lane[1]).attrs == first.attrs ? starts : std::get<Ints>(from_.op(lane[1]).attrs[0]);
   std::size_t axis = 0;
   while (axis < starts.size() && starts[axis] == next[axis]) ++axis;
   if (axis == starts.size() || first.type.shape[axis] != 1) return {};
@@ -113,7 +112,8 @@ std::optional<Timed> WrittenSteps::places(const Lane& lane) {
   Ints begin = starts, sizes = first.type.shape;
   begin[axis] = 0, sizes[axis] = from_.type(x).shape[axis];
   Value all_places = builder_.emit(x);
-  if (sizes != from_.type(x).shape) all_places = to_.add(OpCode::slice, {all_places}, {begin, sizes, first.ints("steps")});
+  if (sizes != from_.type(x).shape)
+    all_places = to_.add(OpCode::slice, {all_places}, {begin, sizes, first.ints("steps")});
   return over().taken(all_places, static_cast<std::int64_t>(axis), starts[axis], stride);
 }
 
@@ -183,8 +183,8 @@ std::optional<Timed> ChainBuilder::states(std::size_t c) {
   const auto& states = chains_[c].states;
   const Value start = emit(states[0]);
   open_.push_back(c);
-  made_[c] = steps(chains_[c].steps())
-                 .states({states.begin(), states.end() - 1}, {states.begin() + 1, states.end()}, start);
+  made_[c] =
+      steps(chains_[c].steps()).states({states.begin(), states.end() - 1}, {states.begin() + 1, states.end()}, start);
   open_.pop_back();
   if (!made_[c]) failed_.push_back(c);
   return made_[c];

@@ -102,7 +102,8 @@ class TapTurner {
   void find_group(Value v) {
     const Op& op = from_.op(v);
     const Shape& shape = op.type.shape;
-    if (op.code != OpCode::add || !is_float(op.type.dtype) || shape.size() < 2 || shape.back() < kFewestChannels) return;
+    if (op.code != OpCode::add || !is_float(op.type.dtype) || shape.size() < 2 || shape.back() < kFewestChannels)
+      return;
     std::vector<Value> sums, slices;
     gather(v, sums, slices);
     if (slices.size() < kFewestTaps) return;
