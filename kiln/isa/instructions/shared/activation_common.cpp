@@ -88,12 +88,14 @@ bool stays_valid(const Run& r, ActFn fn, const RowChunk& c, float scale, float b
 void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const ActFn fn = r.act(p.op);
   const bool anywhere = info(fn).range == ActRange::all, differs = r.is_tile(p.scale) || r.is_tile(p.bias);
-  alignas(64) float between[kChunk];  // not dst, which bias may be
+  alignas(64) float between[kChunk];       // not dst, which bias may be
+  bool is_told = anywhere || !r.warnings;  // that an input is outside the range, which is told once
   const auto body = [&](const RowChunk& c) {
     if (!(c.width && differs)) {
       const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
-      if (anywhere || !r.warnings || stays_valid(r, fn, c, s, b))
+      if (is_told || stays_valid(r, fn, c, s, b))
         return c.tell(r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n));
+      is_told = true;
     }
     apply_operand(r, AluOp::multiply, false, c, c.in[0], p.scale, between, 1.0f);
     apply_operand(r, AluOp::add, false, c, between, p.bias, c.out, 0.0f);
