@@ -1,6 +1,7 @@
 """An instruction gives the same bits however its operands lie: dense, in steps, permuted, repeated, in narrow tiles.
 What is read and written in short runs goes other ways than dense tiles do."""
 
+import math
 import os
 
 import ml_dtypes
@@ -64,6 +65,7 @@ OPERATIONS = {
     "activation": lambda d, x, y, c: nisa.activation(dst=d, op=nl.relu, data=x, bias=c, scale=2.0),
     "ranged": lambda d, x, y, c: nisa.activation(dst=d, op=nl.sqrt, data=x, bias=c, scale=c),
     "copy": lambda d, x, y, c: nisa.tensor_copy(dst=d, src=x),
+    "count": lambda d, x, y, c: nisa.iota(dst=d, pattern=[[2, math.prod(d.shape[1:])]], channel_multiplier=-3, offset=9),
     "and": lambda d, x, y, c: nisa.tensor_tensor(dst=d, data1=x, data2=y, op=nl.bitwise_and),
 }
 
@@ -83,6 +85,19 @@ def less_column(d, x, y, c):
     largest = row_numbers(x)
     nisa.tensor_scalar_reduce(dst=d, data=x, op0=nl.subtract, operand0=c, reduce_op=nl.maximum, reduce_res=largest)
     return largest
+
+
+def free_axes(x):
+    return tuple(range(1, len(x.shape)))
+
+
+def reduced(d, x, y, c):
+    nisa.tensor_copy(dst=d, src=y)
+    largest, total, smallest = row_numbers(x), row_numbers(x), nl.ndarray((x.shape[0], 1), dtype=x.dtype)
+    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=x, axis=free_axes(x), negate=True)
+    nisa.tensor_reduce(dst=total, op=nl.add, data=x, axis=free_axes(x))
+    nisa.tensor_reduce(dst=smallest, op=nl.minimum, data=y, axis=free_axes(y))
+    return largest, total, smallest
 
 
 def selected(d, x, y, c):
@@ -110,6 +125,7 @@ def across_partitions(d, x, y, c):
 
 # Of floating-point numbers alone. What they return is compared as well.
 OF_FLOATS = {
+    "reduced": reduced,
     "squares": squares,
     "less_column": less_column,
     "selected": selected,
