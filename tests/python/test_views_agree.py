@@ -65,7 +65,8 @@ OPERATIONS = {
     "activation": lambda d, x, y, c: nisa.activation(dst=d, op=nl.relu, data=x, bias=c, scale=2.0),
     "ranged": lambda d, x, y, c: nisa.activation(dst=d, op=nl.sqrt, data=x, bias=c, scale=c),
     "copy": lambda d, x, y, c: nisa.tensor_copy(dst=d, src=x),
-    "count": lambda d, x, y, c: nisa.iota(dst=d, pattern=[[2, math.prod(d.shape[1:])]], channel_multiplier=-3, offset=9),
+    "count": lambda d, x, y, c: nisa.iota(dst=d, pattern=[[2, math.prod(d.shape[1:])]], channel_multiplier=-3,
+                                          offset=9),
     "and": lambda d, x, y, c: nisa.tensor_tensor(dst=d, data1=x, data2=y, op=nl.bitwise_and),
 }
 

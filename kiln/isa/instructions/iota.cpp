@@ -24,9 +24,7 @@ void check(Check& c) {
 }
 
 void store(Rows& to, std::int64_t row, std::int64_t rows, const float* values) { to.store(row, rows, values); }
-void store(Rows& to, std::int64_t row, std::int64_t rows, const std::uint32_t* bits) {
-  to.store_bits(row, rows, bits);
-}
+void store(Rows& to, std::int64_t row, std::int64_t rows, const std::uint32_t* bits) { to.store_bits(row, rows, bits); }
 void store(const Run& r, std::int64_t row, std::int64_t first, std::int64_t n, const float* values) {
   store_row(r, r.tile(dst), row, first, n, values);
 }

@@ -116,7 +116,8 @@ void run(Run& r) {
       std::copy_n(before, rows, acc.data() + block);
       r.k.transpose(sizeof(float), by_column, kRows, by_row, stride, n, rows);
       if (is_short) to.store(block, rows, by_row[0]);
-      for (std::size_t i = 0; i < rows && !is_short; ++i) store_row(r, d, block + static_cast<std::int64_t>(i), first, n, by_row[i]);
+      for (std::size_t i = 0; i < rows && !is_short; ++i)
+        store_row(r, d, block + static_cast<std::int64_t>(i), first, n, by_row[i]);
     }
   }
   put_back(r, reduction(r), acc);

@@ -348,8 +348,8 @@ bool copy_indexed_rows(const Tile& dst, const Tile& src) {
 // Short rows of another dtype, many at a time; false for others.
 bool convert_short_rows(const Run& r, const Tile& dst, const Tile& src) {
   constexpr std::int64_t kShortRow = 64;
-  if (dst.dtype == src.dtype || dst.rows != src.rows || dst.free_size != src.free_size ||
-      dst.free_size >= kShortRow || !is_regular(dst) || !is_regular(src) || !are_apart(dst, src))
+  if (dst.dtype == src.dtype || dst.rows != src.rows || dst.free_size != src.free_size || dst.free_size >= kShortRow ||
+      !is_regular(dst) || !is_regular(src) || !are_apart(dst, src))
     return false;
   alignas(64) float between[kChunk];
   Rows to(r, dst), from(r, src);

@@ -156,7 +156,8 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
 const float* spread_column(const Run& r, int operand, const RowChunk& c, float* out) {
   alignas(64) float scratch[kChunk];
   const std::size_t width = c.width, rows = c.n / width;
-  const float* column = Rows(r, r.tile(operand)).load(c.row, static_cast<std::int64_t>(rows), width > 1 ? scratch : out);
+  const float* column =
+      Rows(r, r.tile(operand)).load(c.row, static_cast<std::int64_t>(rows), width > 1 ? scratch : out);
   return width > 1 ? repeat_each(column, rows, width, out) : column;
 }
 
