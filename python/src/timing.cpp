@@ -31,25 +31,24 @@ TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::s
                         bool as_written, bool disable_dge, bool spill, std::vector<int> of_rank,
                         const TextArg& topology, bool take) {
   std::vector<isa::Program> own;
-  for (const ProgramRef& p : programs)
-    own.push_back(take && std::ranges::count(programs, p) == 1 ? std::move(*p) : *p);
+  for (const ProgramRef& p : programs) own.push_back(take && std::ranges::count(programs, p) == 1 ? std::move(*p) : *p);
   std::vector<std::string> changes;
   for (const TextArg& change : what_if) changes.push_back(change.value);
   std::vector<std::string> left_out;
   for (const TextArg& pass : without) left_out.push_back(pass.value);
   nb::gil_scoped_release released;
   return views::time_kernel(std::move(own), {.trip_counts = std::move(trip_counts),
-                                                .what_if = std::move(changes),
-                                                .of_rank = std::move(of_rank),
-                                                .topology = topology.value,
-                                                .reorder = reorder,
-                                                .without = std::move(left_out),
-                                                .as_written = as_written,
-                                                .disable_dge = disable_dge,
-                                                .spill = spill,
-                                                .advice = advice,
-                                                .limit = std::clamp<std::int64_t>(limit, 1, timing::kMostTimingLimit),
-                                                .max_memory = max_memory});
+                                             .what_if = std::move(changes),
+                                             .of_rank = std::move(of_rank),
+                                             .topology = topology.value,
+                                             .reorder = reorder,
+                                             .without = std::move(left_out),
+                                             .as_written = as_written,
+                                             .disable_dge = disable_dge,
+                                             .spill = spill,
+                                             .advice = advice,
+                                             .limit = std::clamp<std::int64_t>(limit, 1, timing::kMostTimingLimit),
+                                             .max_memory = max_memory});
 }
 
 std::string compare(const std::vector<std::pair<TextArg, TimingRef>>& timings) {
