@@ -154,6 +154,10 @@ Plan::Plan(const TransformConfig& config, Target target, Cores cores) : config_(
   const Choice chosen = cores == Cores::pair ? chosen_for_pair(some, config, target) : fastest(some, target, false);
   computed_ = chosen.config, way_ = chosen.way;
   tables_ = kernels::transform_tables(computed_, way_);
+  for (const kernels::Table& t : tables_) {
+    if (t.rows <= kernels::kTile && t.dtype == DType::float32)
+      known_.emplace_back(t.values.data(), static_cast<std::size_t>(t.rows), static_cast<std::size_t>(t.columns));
+  }
 }
 
 std::string Plan::key() const { return key_of(config_); }
