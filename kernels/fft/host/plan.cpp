@@ -199,27 +199,29 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
   if (way_.paired) balance.emplace(computed_, x);
   const bool is_short = way_.kind == kernels::Way::Kind::direct || way_.kind == kernels::Way::Kind::two_factor;
   call.is_fine_grained = is_short && computed_.rows * (computed_.x_width() + computed_.y_width()) < kNumbersForThreads;
-  const auto compute = [&](const float* from, float* to) {
-    call.arrays = arrays(from, to);
-    backend::run(call, backend);
-    keep_apart(call, backend);
-  };
   const float* computed = balance ? balance->x() : x;
-  compute(computed, y);
+  call.arrays = arrays(computed, y);
+  backend::run(call, backend);
   std::vector<std::int64_t> inexact;
-  if (computed_.precision == kernels::Precision::native) inexact = inexact_rows(computed_, way_, computed, y);
+  if (are_looked_at(computed_)) {
+    std::vector<Size> sizes = sizes_of(computed_, y);
+    if (!are_finite(sizes) && keep_apart(call, backend)) sizes = sizes_of(computed_, y);
+    inexact = inexact_rows(computed_, way_, computed, y, sizes);
+  } else if (!is_finite(y, computed_.rows * computed_.y_width())) {
+    keep_apart(call, backend);
+  }
   if (balance) balance->undo(y);
   offset.add_to(y);
   compute_finer(computed_, inexact, given, y, backend);
 }
 
 // Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again
-// without those that are not.
-void Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
+// without those that are not. False: they are apart.
+bool Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
   const auto* x = static_cast<const float*>(call.arrays[0].data);
   auto* y = static_cast<float*>(call.arrays[1].data);
   const std::int64_t x_width = computed_.x_width(), y_width = computed_.y_width(), rows = computed_.rows;
-  if (way_.kind == kernels::Way::Kind::direct || rows == 1 || is_finite(y, rows * y_width)) return;
+  if (way_.kind == kernels::Way::Kind::direct || rows == 1) return false;
   std::vector<float> finite(x, x + rows * x_width), again(static_cast<std::size_t>(rows * y_width));
   std::vector<bool> is_good(static_cast<std::size_t>(rows));
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -231,6 +233,7 @@ void Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
   for (std::int64_t r = 0; r < rows; ++r) {
     if (is_good[static_cast<std::size_t>(r)]) std::copy_n(again.data() + r * y_width, y_width, y + r * y_width);
   }
+  return true;
 }
 
 std::shared_ptr<const Plan> plan(const TransformConfig& config, Plan::Cores cores) {

@@ -37,7 +37,7 @@ class Plan {
   friend void execute_pair(const TransformConfig&, const float*, float*, backend::Backend);
   std::vector<backend::Array> arrays(const float* x, float* y) const;
   void run(backend::Call& call, const float* x, float* y, backend::Backend backend) const;
-  void keep_apart(backend::Call& call, backend::Backend backend) const;
+  bool keep_apart(backend::Call& call, backend::Backend backend) const;
 
   TransformConfig config_, computed_;
   kernels::Way way_;
