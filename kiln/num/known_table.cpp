@@ -23,12 +23,17 @@ struct Living {
   }
 };
 
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 std::uintptr_t number_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 }  // namespace
 
 KnownTable::KnownTable(const float* data, std::size_t rows, std::size_t columns)
-    : data(data), rows(rows), columns(columns), of_columns(columns) {
+    : id(next_id()), data(data), rows(rows), columns(columns), of_columns(columns) {
   find_ranges();
   find_twins();
   Living& living = Living::get();

@@ -15,7 +15,8 @@ struct KnownTable {
     bool negated = false;              // it has them with the other sign; a zero has none
     std::uint32_t begin = 0, end = 0;  // rows from the first to the last number that is not zero
   };
-  const float* data;  // [rows, columns], without gaps
+  const std::uint64_t id;  // no other table has had it
+  const float* data;       // [rows, columns], without gaps
   std::size_t rows, columns;
   std::vector<Column> of_columns;
   // Bits of magnitudes: the largest one, and one less than the smallest that is not zero.

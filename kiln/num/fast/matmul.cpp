@@ -424,16 +424,13 @@ std::uint32_t multiply_columns(const Source& a, const Source& b, const Output& o
 }
 
 // Whether so many columns of b are others again that the transposed product, which computes them once, is quicker.
-bool is_worth_turning(const KnownPart& b, std::size_t m, std::size_t n) {
-  if (!b || m < kPanelWidth) return false;
-  std::size_t twins = 0;
-  for (std::size_t c = 0; c < n; ++c) twins += b.of(c).twin > 0 && c + static_cast<std::size_t>(b.of(c).twin) < n;
-  return 3 * twins >= n;
+bool is_worth_turning(const KnownPart& b, std::size_t k, std::size_t m, std::size_t n) {
+  return b && m >= kPanelWidth && 3 * PartRuns::of(b, k, n).left_out >= n;
 }
 
 std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
                             const Looks& looks, const Soon& soon) {
-  if (is_worth_turning(looks.known_b, m, n)) return multiply_columns(a, b, out, k, m, n, looks, soon);
+  if (is_worth_turning(looks.known_b, k, m, n)) return multiply_columns(a, b, out, k, m, n, looks, soon);
   const std::size_t rest = columns_as_rows(a, b, m, n), whole = n - rest;
   const std::uint32_t largest =
       whole ? multiply(a, b, out, k, m, whole, {a, k, m, looks.at_a, looks.at_b, looks.known_a}, soon) : 0;

@@ -15,6 +15,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -185,6 +186,51 @@ Magnitudes magnitudes_of(const Source& from, std::size_t k, std::size_t width) {
   return {hn::GetLane(hn::MaxOfLanes(du, largest)), hn::GetLane(hn::MinOfLanes(du, least))};
 }
 
+// The columns of an operand: runs of all, runs of those that are no twins of others before them, and the twins.
+struct PartRuns {
+  std::vector<ColumnRun> all, without_twins;
+  std::vector<Twin> twins;
+  std::size_t left_out = 0;  // twins of others before them
+
+  // Of a part of a known table, found once: products with it come again and again.
+  static const PartRuns& of(const KnownPart& known, std::size_t k, std::size_t m) {
+    struct Kept {
+      std::uint64_t id = 0;
+      std::size_t row = 0, column = 0, k = 0, m = 0;
+      PartRuns runs;
+    };
+    static thread_local std::array<Kept, 8> kept;
+    static thread_local std::size_t oldest = 0;
+    for (const Kept& part : kept) {
+      if (part.id == known.table->id && part.row == known.row && part.column == known.column && part.k == k &&
+          part.m == m)
+        return part.runs;
+    }
+    Kept& part = kept[oldest++ % kept.size()];
+    part.id = known.table->id, part.row = known.row, part.column = known.column, part.k = k, part.m = m;
+    part.runs.find(known, k, m);
+    return part.runs;
+  }
+
+ private:
+  void find(const KnownPart& known, std::size_t k, std::size_t m) {
+    Runs all_runs(all, k), runs_without_twins(without_twins, k);
+    twins.resize(m);
+    left_out = 0;
+    for (std::size_t c = 0; c < m; ++c) {
+      const RowRange rows = known.rows_of(c, k);
+      const std::ptrdiff_t other = static_cast<std::ptrdiff_t>(c) + known.of(c).twin;
+      const bool is_here = other >= 0 && other < static_cast<std::ptrdiff_t>(m), is_second = known.of(c).twin < 0;
+      twins[c] = {is_here && !is_second ? known.of(c).twin : 0, known.of(c).negated};
+      all_runs.add(c, rows);
+      if (is_here && is_second)
+        ++left_out;
+      else
+        runs_without_twins.add(c, rows);
+    }
+  }
+};
+
 // What a product knows of its operands: their zeros, and columns of the first one that are others again.
 class ZeroRanges {
  public:
@@ -192,12 +238,16 @@ class ZeroRanges {
   // not be looked at.
   ZeroRanges(const Source& a, std::size_t k, std::size_t m, bool in_a, bool in_b, const KnownPart& known = {})
       : a_(a), k_(k), m_(m), in_b_(in_b) {
-    if (known)
-      take(known);
-    else if (in_a)
-      with_kind(a, [&](auto kind) { find_runs<decltype(kind)>(a, k, m, kept().all); });
-    else
-      kept().all.assign(1, {0, m, {0, k}});
+    static thread_local PartRuns looked_at;
+    runs_ = known ? &PartRuns::of(known, k, m) : &looked_at;
+    if (known) {
+      magnitudes_a_ = {known.table->largest, known.table->before_least};
+      knows_a_ = true;
+    } else if (in_a) {
+      with_kind(a, [&](auto kind) { find_runs<decltype(kind)>(a, k, m, looked_at.all); });
+    } else {
+      looked_at.all.assign(1, {0, m, {0, k}});
+    }
   }
 
   // The rows that count in a panel of b, or in all panels those of every run when `runs_count`.
@@ -210,8 +260,7 @@ class ZeroRanges {
     const RowRange rows = !in_b_
                               ? RowRange{0, k_}
                               : with_kind(panel, [&](auto kind) { return range_of<decltype(kind)>(panel, k_, width); });
-    const std::vector<ColumnRun>& all = kept().all;
-    const bool skips = has_twins_ || std::any_of(all.begin(), all.end(), [&](const ColumnRun& run) {
+    const bool skips = runs_->left_out > 0 || std::any_of(runs_->all.begin(), runs_->all.end(), [&](const auto& run) {
                          return rows.and_of(run.rows).size() < k_;
                        });
     return skips && may_skip(panel, width) ? PanelRows{rows, true} : PanelRows{{0, k_}, false};
@@ -219,41 +268,13 @@ class ZeroRanges {
 
   // The columns of a that are computed with a panel, and the twins of all, which come of them; null: there are none.
   const std::vector<ColumnRun>& runs_with(const PanelRows& panel) const {
-    return twins_with(panel) ? kept().without_twins : kept().all;
+    return twins_with(panel) ? runs_->without_twins : runs_->all;
   }
   const Twin* twins_with(const PanelRows& panel) const {
-    return panel.runs_count && has_twins_ ? kept().twins.data() : nullptr;
+    return panel.runs_count && runs_->left_out > 0 ? runs_->twins.data() : nullptr;
   }
 
  private:
-  struct Kept {
-    std::vector<ColumnRun> all, without_twins;
-    std::vector<Twin> twins;
-  };
-  static Kept& kept() {
-    static thread_local Kept of_thread;
-    return of_thread;
-  }
-
-  void take(const KnownPart& known) {
-    Kept& to = kept();
-    Runs all(to.all, k_), without_twins(to.without_twins, k_);
-    to.twins.resize(m_);
-    for (std::size_t c = 0; c < m_; ++c) {
-      const RowRange rows = known.rows_of(c, k_);
-      const std::ptrdiff_t other = static_cast<std::ptrdiff_t>(c) + known.of(c).twin;
-      const bool is_here = other >= 0 && other < static_cast<std::ptrdiff_t>(m_), is_second = known.of(c).twin < 0;
-      to.twins[c] = {is_here && !is_second ? known.of(c).twin : 0, known.of(c).negated};
-      all.add(c, rows);
-      if (is_here && is_second)
-        has_twins_ = true;
-      else
-        without_twins.add(c, rows);
-    }
-    magnitudes_a_ = {known.table->largest, known.table->before_least};
-    knows_a_ = true;
-  }
-
   bool may_skip(const Source& panel, std::size_t width) {
     const auto of = [&](const Source& s, std::size_t columns) {
       return with_kind(s, [&](auto kind) { return magnitudes_of<decltype(kind)>(s, k_, columns); });
@@ -265,7 +286,8 @@ class ZeroRanges {
 
   const Source& a_;
   std::size_t k_, m_;
-  bool in_b_, knows_a_ = false, has_twins_ = false;
+  bool in_b_, knows_a_ = false;
+  const PartRuns* runs_;
   Magnitudes magnitudes_a_;
 };
 
