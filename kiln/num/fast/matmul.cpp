@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -184,23 +185,35 @@ void pack_all(const Source& from, std::size_t k, std::size_t m, float* to) {
   with_kind(from, [&](auto kind) { pack_all_as<decltype(kind)>(from, k, m, to); });
 }
 
-// Up to a panel of columns of b; the last vector is filled up with zeros.
-template <class Kind>
-void pack_panel_as(const Source& from, std::size_t width, std::size_t k, float* to) {
+// Up to a panel of columns of b; the last vector is filled up with zeros. `see` is called with each vector.
+template <class Kind, class See>
+void pack_panel_as(const Source& from, std::size_t width, std::size_t k, float* to, See&& see) {
   const Tag d;
   const std::size_t whole = width / kLanes * kLanes;
+  const auto put = [&](Vec x) HWY_ATTR {
+    see(x);
+    hn::StoreU(x, d, std::exchange(to, to + kLanes));
+  };
   for (std::size_t i = 0; i < k; ++i) {
     prefetch_ahead(from, i, k, width * from.element_bytes());
     const auto* row = from.row<Kind>(i);
-    for (std::size_t c = 0; c < whole; c += kLanes, to += kLanes) hn::StoreU(Kind::load(row + c), d, to);
-    if (whole == width) continue;
-    hn::StoreU(Kind::load_first(row + whole, width - whole), d, to);
-    to += kLanes;
+    for (std::size_t c = 0; c < whole; c += kLanes) put(Kind::load(row + c));
+    if (whole < width) put(Kind::load_first(row + whole, width - whole));
   }
 }
 
-void pack_panel(const Source& from, std::size_t width, std::size_t k, float* to) {
-  with_kind(from, [&](auto kind) { pack_panel_as<decltype(kind)>(from, width, k, to); });
+// The magnitudes of a panel where somebody will ask for them: reading it takes so long that the look costs nothing.
+std::optional<Magnitudes> pack_panel(const Source& from, std::size_t width, std::size_t k, float* to, bool looks) {
+  return with_kind(from, [&](auto kind) -> std::optional<Magnitudes> {
+    using Kind = decltype(kind);
+    if (!looks) {
+      pack_panel_as<Kind>(from, width, k, to, [](Vec) {});
+      return {};
+    }
+    SeenMagnitudes seen;
+    pack_panel_as<Kind>(from, width, k, to, [&](Vec x) HWY_ATTR { seen.add(x); });
+    return seen.all();
+  });
 }
 
 // Asks for all rows of some columns.
@@ -312,12 +325,13 @@ std::uint32_t multiply(const Source& a, const Source& b, const Output& out, std:
     const Source from = b.from_column(column);
     next.skip_to(from.from_column(width).data);
     const bool packs = b.is_packed_first() || width < step;
+    std::optional<Magnitudes> seen;
     if (packs)
-      pack_panel(from, width, k, packed_b);
+      seen = pack_panel(from, width, k, packed_b, ranges.leaves_out());
     else if (column == 0)
       fetch(from, width, k);
     const Panel panel = packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from);
-    const auto rows = ranges.of_panel(packs ? source_of(panel) : from, width);
+    const auto rows = ranges.of_panel(packs ? source_of(panel) : from, width, seen);
     for (const ColumnRun& run : ranges.runs_with(rows))
       largest = std::max(largest, multiply_panel(columns_a, panel, column == 0, out.from(0, column), width, next, run,
                                                  rows.of(run), ranges.twins_with(rows)));

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "kiln/num/fast/factor-inl.h"
@@ -168,22 +169,34 @@ struct Magnitudes {
   }
 };
 
+// Those of vectors that go by.
+class SeenMagnitudes {
+ public:
+  HWY_INLINE SeenMagnitudes() : largest_(hn::Zero(Unsigned())), before_least_(hn::Not(hn::Zero(Unsigned()))) {}
+  HWY_INLINE void add(Vec x) {
+    const auto bits = hn::BitCast(Unsigned(), hn::Abs(x));
+    largest_ = hn::Max(largest_, bits);
+    before_least_ = hn::Min(before_least_, hn::Sub(bits, hn::Set(Unsigned(), 1)));
+  }
+  Magnitudes all() const {
+    return {hn::GetLane(hn::MaxOfLanes(Unsigned(), largest_)), hn::GetLane(hn::MinOfLanes(Unsigned(), before_least_))};
+  }
+
+ private:
+  using Unsigned = hn::RebindToUnsigned<Tag>;
+  hn::Vec<Unsigned> largest_, before_least_;
+};
+
 template <class Kind>
 Magnitudes magnitudes_of(const Source& from, std::size_t k, std::size_t width) {
-  const hn::RebindToUnsigned<Tag> du;
-  auto largest = hn::Zero(du), least = hn::Set(du, std::numeric_limits<std::uint32_t>::max());
-  const auto add = [&](Vec x) HWY_ATTR {
-    const auto bits = hn::BitCast(du, hn::Abs(x));
-    largest = hn::Max(largest, bits);
-    least = hn::Min(least, hn::Sub(bits, hn::Set(du, 1)));
-  };
+  SeenMagnitudes seen;
   const std::size_t whole = width / kLanes * kLanes;
   for (std::size_t i = 0; i < k; ++i) {
     const auto* row = from.row<Kind>(i);
-    for (std::size_t c = 0; c < whole; c += kLanes) add(Kind::load(row + c));
-    if (whole < width) add(Kind::load_first(row + whole, width - whole));
+    for (std::size_t c = 0; c < whole; c += kLanes) seen.add(Kind::load(row + c));
+    if (whole < width) seen.add(Kind::load_first(row + whole, width - whole));
   }
-  return {hn::GetLane(hn::MaxOfLanes(du, largest)), hn::GetLane(hn::MinOfLanes(du, least))};
+  return seen.all();
 }
 
 // The columns of an operand: runs of all, runs of those that are no twins of others before them, and the twins.
@@ -250,20 +263,21 @@ class ZeroRanges {
     }
   }
 
+  // Whether columns of a alone are enough to leave something out.
+  bool leaves_out() const { return leaves_out(RowRange{0, k_}); }
+
   // The rows that count in a panel of b, or in all panels those of every run when `runs_count`.
   struct PanelRows {
     RowRange rows;
     bool runs_count;
     RowRange of(const ColumnRun& run) const { return runs_count ? rows.and_of(run.rows) : rows; }
   };
-  PanelRows of_panel(const Source& panel, std::size_t width) {
+  // `magnitudes`: those of the panel, where somebody has seen them.
+  PanelRows of_panel(const Source& panel, std::size_t width, const std::optional<Magnitudes>& magnitudes) {
     const RowRange rows = !in_b_
                               ? RowRange{0, k_}
                               : with_kind(panel, [&](auto kind) { return range_of<decltype(kind)>(panel, k_, width); });
-    const bool skips = runs_->left_out > 0 || std::any_of(runs_->all.begin(), runs_->all.end(), [&](const auto& run) {
-                         return rows.and_of(run.rows).size() < k_;
-                       });
-    return skips && may_skip(panel, width) ? PanelRows{rows, true} : PanelRows{{0, k_}, false};
+    return leaves_out(rows) && may_skip(panel, width, magnitudes) ? PanelRows{rows, true} : PanelRows{{0, k_}, false};
   }
 
   // The columns of a that are computed with a panel, and the twins of all, which come of them; null: there are none.
@@ -275,13 +289,17 @@ class ZeroRanges {
   }
 
  private:
-  bool may_skip(const Source& panel, std::size_t width) {
+  bool leaves_out(const RowRange& rows) const {
+    return runs_->left_out > 0 || std::any_of(runs_->all.begin(), runs_->all.end(),
+                                              [&](const ColumnRun& run) { return rows.and_of(run.rows).size() < k_; });
+  }
+  bool may_skip(const Source& panel, std::size_t width, const std::optional<Magnitudes>& magnitudes) {
     const auto of = [&](const Source& s, std::size_t columns) {
       return with_kind(s, [&](auto kind) { return magnitudes_of<decltype(kind)>(s, k_, columns); });
     };
     if (!knows_a_) magnitudes_a_ = of(a_, m_);
     knows_a_ = true;
-    return Magnitudes::allow_leaving_out(magnitudes_a_, of(panel, width));
+    return Magnitudes::allow_leaving_out(magnitudes_a_, magnitudes ? *magnitudes : of(panel, width));
   }
 
   const Source& a_;
