@@ -288,4 +288,18 @@ std::vector<std::int64_t> inexact_rows(const kernels::TransformConfig& config, c
   return found;
 }
 
+std::vector<std::int64_t> inexact_by_long_sums(std::int64_t rows, const Rows& x, const Rows& y) {
+  // The largest square over the mean of all.
+  constexpr double kFlat = 2.2, kFlatReal = 4, kPeaked = 32;
+  const auto peak = [](const Rows& of, std::int64_t row) {
+    const Size s = size_of(of.data + row * of.count * of.parts, of.count, of.parts);
+    return s.largest * s.largest / s.square;  // NaN of nothing
+  };
+  std::vector<std::int64_t> found;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (peak(y, r) < (y.parts == 2 ? kFlat : kFlatReal) || peak(x, r) > kPeaked) found.push_back(r);
+  }
+  return found;
+}
+
 }  // namespace kiln::fft

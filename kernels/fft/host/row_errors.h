@@ -43,4 +43,13 @@ bool are_finite(const std::vector<Size>& sizes);
 std::vector<std::int64_t> inexact_rows(const kernels::TransformConfig& config, const kernels::Way& way, const float* x,
                                        const float* y, const std::vector<Size>& sizes);
 
+// Rows of a library's transform in float32, by a convolution or by other long sums, whose errors may be near the same:
+// they are as large as all results together, and larger where x has few large numbers. `parts`: floats of each of
+// `count` numbers.
+struct Rows {
+  const float* data;
+  std::int64_t count, parts;
+};
+std::vector<std::int64_t> inexact_by_long_sums(std::int64_t rows, const Rows& x, const Rows& y);
+
 }  // namespace kiln::fft
