@@ -127,11 +127,10 @@ class SomeNumbers {
 // Numbers of a row, found by themselves. The table is that of the rows before, whose numbers have other marks.
 class Seen {
  public:
-  Seen() {
-    if (++mark_ == 1u << kMarkBits) {
-      table_.fill(0);
-      mark_ = 1;
-    }
+  Seen() : table_(of_thread().places), mark_(++of_thread().mark) {
+    if (mark_ < 1u << kMarkBits) return;
+    table_.fill(0);
+    mark_ = of_thread().mark = 1;
   }
   // Whether the number was there.
   bool add(std::uint32_t v) {
@@ -149,11 +148,19 @@ class Seen {
 
  private:
   static constexpr int kMarkBits = kFreeBits, kPlacesBits = 12;  // numbers have kFreeBits less than 32
-  static thread_local std::array<std::uint32_t, std::size_t{1} << kPlacesBits> table_;
-  static thread_local std::uint32_t mark_;
+  using Places = std::array<std::uint32_t, std::size_t{1} << kPlacesBits>;
+  struct Kept {
+    Places places{};
+    std::uint32_t mark = 0;
+  };
+  static Kept& of_thread() {
+    static thread_local Kept kept;
+    return kept;
+  }
+
+  Places& table_;
+  std::uint32_t mark_;
 };
-thread_local std::array<std::uint32_t, std::size_t{1} << Seen::kPlacesBits> Seen::table_{};
-thread_local std::uint32_t Seen::mark_ = 0;
 
 // Whether numbers of a row are the same again and again but for their signs.
 bool repeats(const float* row, std::int64_t width) {
