@@ -26,15 +26,16 @@ int thread_count(int asked) {
   return asked > 0 ? asked : std::max(processors(), 1);
 }
 
-// Linux tells how many threads run, or could: this one, and those of others.
+// Linux tells how many threads run, or could: this one, and those of others, which may be on any processor.
 int idle_processors() {
   static const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+  static const int online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   const int all = thread_count(0);
   char text[64] = {};
   int running = 0;
   if (file < 0 || pread(file, text, sizeof text - 1, 0) <= 0) return all;
   if (std::sscanf(text, "%*f %*f %*f %d/", &running) != 1) return all;
-  return std::clamp(all - (running - 1), 1, all);
+  return std::clamp(std::max(online, all) - (running - 1), 1, all);
 }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -29,7 +30,7 @@ TEST(ThreadCount, RefusesANegativeCount) {
 TEST(IdleProcessors, AreNotThoseThatOthersUse) {
   std::atomic<bool> stop = false;
   std::vector<std::thread> others;
-  for (int i = 0; i < thread_count(0); ++i)
+  for (unsigned i = 0; i < std::max(std::thread::hardware_concurrency(), 1u); ++i)
     others.emplace_back([&] {
       while (!stop) {
       }
