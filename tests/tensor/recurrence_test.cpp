@@ -147,6 +147,19 @@ TEST(Recurrence, StatesOfLoops) {
   }
 }
 
+TEST(Recurrence, LargestSoFar) {
+  Builder b("largest");
+  const Expr x = b.input("x", {DType::float32, {130, 45}}), first = b.input("first", {DType::float32, {130}});
+  const Exprs out = scan({first, first}, {transpose(x)}, {}, [](const Exprs& s, const Exprs& in, const Exprs&) {
+    const Expr largest = maximum(in[0], s[0]), smallest = minimum(s[1], in[0]);
+    return Exprs{largest, smallest, largest - smallest};
+  });
+  for (std::size_t i = 0; i < out.size(); ++i) b.output("y" + std::to_string(i), out[i]);
+  const Graph graph = b.finish();
+  expect_at_once(graph, 0);
+  expect_right(graph);
+}
+
 // What is no recurrence element by element stays a loop.
 TEST(Recurrence, OtherLoopsStay) {
   Builder b("others");

@@ -157,7 +157,7 @@ std::optional<Timed> LoopSteps::behind(std::size_t s) {
   behind_[s] = {};  // states that need each other have no such form
   if (from_.type(input(s)).size() > kMostState) return {};
   const auto out = states({input(s)}, {next(s)}, operands_[s]);
-  recurs_ = recurs_ || (out && to_.op(out->value).code == OpCode::linear_scan);
+  recurs_ = recurs_ || (out && recurs_by_itself_[s]);
   return behind_[s] = out;
 }
 
