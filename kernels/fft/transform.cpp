@@ -13,6 +13,7 @@
 #include "kernels/fft/real_factored.h"
 #include "kernels/fft/row_pairs.h"
 #include "kernels/fft/tangle.h"
+#include "kiln/rewrite/dma_starts.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -247,12 +248,18 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     TwoFactor(k, half(c, w)).run(x, y);
 }
 
+static Program finished(Kernel& k, const Way& w) {
+  Program program = k.finish();
+  if (w.by_software) rewrite::start_by_software(program, arch(program.target));
+  return program;
+}
+
 Program transform(const TransformConfig& c, const Way& w, Target target) {
   require_sizes("transform", {c.n, c.rows});
   Kernel k("transform", target);
   const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
   transform_rows(k, c, w, x, y);
-  return k.finish();
+  return finished(k, w);
 }
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
@@ -306,7 +313,7 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
       share.rows = core == 0 ? half : c.rows - half;
       transform_rows(k, share, w, x(ds(first, share.rows)), y(ds(first, share.rows)));
     }
-    cores.push_back(k.finish());
+    cores.push_back(finished(k, w));
   }
   return cores;
 }
