@@ -98,6 +98,7 @@ class TwoFactor {
   };
   void shares(const isa::Index& first, std::int64_t rows,
               const std::function<void(const isa::Index&, const Share&)>& body) const;
+  void tapered_shares(std::int64_t rows, const std::function<void(const isa::Index&, const Share&)>& body) const;
   void natural(const isa::View& x, const isa::View& y, const Piece& some) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
@@ -117,16 +118,17 @@ class TwoFactor {
   void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle,
               const Piece& some) const;
   void second_sums(const isa::View& b, bool real, const std::function<void(int, const isa::View&)>& away) const;
-  isa::View second_half(const isa::View& b, const Share& s) const;
+  isa::View second_half(const isa::View& b, const Share& s, const Piece& some) const;
+  Piece mirror_images(const Piece& some) const;
   void store_half(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
-  void store_rest(const isa::View& y, const isa::View& b, const Share& s, const Piece& some) const;
+  void store_middle(const isa::View& y, const isa::View& b, const Share& s, const Piece& some) const;
   void store(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
   isa::View places(const isa::View& y, const Share& s, const Piece& some) const;
   Piece whole() const;  // all of the numbers that a run of results has
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
-  Parts first_[2], second_[4], rest_[2];  // of real numbers and imaginary ones
+  Parts first_[2], second_[4], middle_;  // of real numbers and imaginary ones
   isa::View cosine_, sine_, weight_, keep_, zero_, alternating_;
 };
 

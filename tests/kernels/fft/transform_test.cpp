@@ -180,6 +180,29 @@ TEST(Transform, PairsByRader) {
   }
 }
 
+// Even and odd factors, long ones and short ones, and batches of one share of rows, of several, and of a loop of them.
+TEST(Transform, RowsInTwoFactors) {
+  Random random;
+  int turn = 0;
+  const std::pair<std::int64_t, std::int64_t> factors[] = {{2, 2},   {3, 2},   {2, 3},   {5, 7},  {9, 8},   {8, 9},
+                                                           {64, 2},  {2, 64},  {3, 128}, {128, 3}, {127, 5}, {5, 127},
+                                                           {16, 64}, {64, 16}, {31, 33}, {1, 9},   {20, 50}};
+  for (const Spectrum spectrum : kSpectra) {
+    for (const auto& [n1, n2] : factors) {
+      const std::int64_t n = n1 * n2, most = std::clamp<std::int64_t>(40000 / n, 4, 1500);
+      for (const std::int64_t rows : {random.size(1, 4), random.size(5, most / 4 + 5), random.size(most / 4, most)}) {
+        const TransformConfig c{.n = n,
+                                .rows = rows,
+                                .spectrum = spectrum,
+                                .positive = turn % 2 == 1,
+                                .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                                .precision = turn % 5 == 0 ? Precision::bf16x6 : Precision::native};
+        expect_right(c, {Way::Kind::two_factor, 1, n1, n2}, kTargets[turn++ % 3], random);
+      }
+    }
+  }
+}
+
 // Operands of products as sums of bfloat16 numbers: one program, as any other.
 TEST(Transform, SplitOperands) {
   Random random;
