@@ -527,14 +527,14 @@ View TwoFactor::load_half(const View& x, const Share& s) const {
   const View tile = k_.sbuf({kTile, size, s.p, 2 * c_.n1}, f32);
   const View matrix = x.reshape_dim(0, {s.u, s.q, s.p});
   const View parts = k_.sbuf({kTile, s.u, s.p * c_.n1}, f32);
-  // Its table has zeros there, but they are read.
-  if (used < kImaginary) k_.memset({.dst = parts, .value = 0.0, .engine = Engine::gpsimd});
   const bool at_once = rest == 0 && (used == kImaginary || many == 1);  // rows leave no gap
   if (at_once) {
     const View whole =
         x(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(1, {rows, 2 * c_.n1}).reshape_dim(0, {size, many, s.q, s.p});
     k_.dma_copy({.dst = tile(ds(0, many * used)), .src = whole.permute({1, 2, 4, 0, 3, 5}).flatten_dims(0, 1)});
   }
+  // Its table has zeros there, but they are read.
+  if (used < kImaginary) k_.memset({.dst = parts, .value = 0.0, .engine = Engine::gpsimd});
   for (std::int64_t half = 0; half < many; ++half) {
     const View to = tile(ds(half * kImaginary, used));
     for (std::int64_t c = 0; c < s.q && !at_once; ++c) {
@@ -553,7 +553,8 @@ View TwoFactor::load_half(const View& x, const Share& s) const {
     weigh(to.flatten_dims(1, 2), half * kImaginary);
     const View pairs = to.flatten_dims(1, 3).reshape_dim(1, {size, s.p * c_.n1, 2});
     for (int i = 0; i < 2; ++i)
-      evict(k_, parts(ds(i * kImaginary, used), ds(half, size, many)), component(pairs, i), 1);
+      evict(k_, parts(ds(i * kImaginary, used), ds(half, size, many)), component(pairs, i),
+            static_cast<std::size_t>(s.u == 1 ? i : 1));
   }
   return parts(ds(0, kImaginary + used));
 }
