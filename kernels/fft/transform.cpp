@@ -9,6 +9,7 @@
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/long_real.h"
+#include "kernels/fft/one_trip.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
 #include "kernels/fft/row_pairs.h"
@@ -37,6 +38,10 @@ Factored whole(const TransformConfig& c, const Way& w) {
 bool is_long(const Way& w) { return w.kind == Way::Kind::two_factor && w.n2 > kTile; }
 LongReal long_config(const TransformConfig& c, const Way& w) {
   return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision};
+}
+
+OneTrip in_one_trip(const TransformConfig& c, const Way& w) {
+  return {w, c.spectrum, c.positive, c.scale, "", c.precision};
 }
 
 RealFactored real(const TransformConfig& c, const Way& w) {
@@ -119,6 +124,7 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
+  if (w.one_trip) return one_trip_tables(in_one_trip(c, w));
   if (is_long(w)) return long_real_tables(long_config(c, w));
   return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
 }
@@ -209,6 +215,18 @@ static void paired_in_groups(Kernel& k, const TransformConfig& c, const Way& w, 
   PairedRows{k, c, transforms, x, y, joined, result}.run(std::max<std::int64_t>(1, kTile / w.n0));
 }
 
+// Real rows are the parts of complex ones as they come, and half spectra as they go, unless one row is left alone.
+static void paired_in_one_trip(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  const TransformConfig pairs = half_rows(c);
+  const bool forward = c.spectrum == Spectrum::forward, all_paired = c.rows % 2 == 0;
+  OneTripSteps steps{.parts_come = forward && all_paired, .parts_go = !forward && all_paired};
+  const auto scratch = [&] { return k.hbm({pairs.rows, 2 * c.n}, f32); };
+  const View joined = steps.parts_come ? x : scratch(), result = steps.parts_go ? y : scratch();
+  if (!steps.parts_come) steps.before = [&](const Index& pair) { join_pair(k, c, x, joined, pair); };
+  if (!steps.parts_go) steps.after = [&](const Index& pair) { split_pair(k, c, result, y, pair); };
+  one_trip(k, in_one_trip(pairs, as_complex(w)), joined, result, pairs.rows, steps);
+}
+
 // The first and the last step of a convolution are those that join rows and take them apart.
 static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
   const TransformConfig whole = half_rows(c);
@@ -219,6 +237,7 @@ static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View
     return;
   }
   if (joins_by_rader(c, w)) return rader(k, whole, as_complex(w), x, y, c.spectrum);
+  if (w.one_trip) return paired_in_one_trip(k, c, w, x, y);
   if (w.kind == Way::Kind::three_factor) return paired_in_groups(k, c, w, x, y);
   const View joined = k.hbm({whole.rows, 2 * c.n}, f32), result = k.hbm({whole.rows, 2 * c.n}, f32);
   join_rows(k, c, x, joined);
@@ -240,6 +259,8 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     bluestein(k, c, w, x, y);
   else if (c.spectrum == Spectrum::whole)
     factored(k, whole(c, w), x, y);
+  else if (w.one_trip)
+    one_trip(k, in_one_trip(c, w), x, y);
   else if (w.kind == Way::Kind::three_factor)
     real_factored(k, real(c, w), x, y);
   else if (is_long(w))
@@ -275,6 +296,8 @@ static void row_on_core(Kernel& k, const TransformConfig& c, const Way& w, const
     bluestein_on_core(k, c, w, x, y, core);
   } else if (c.spectrum == Spectrum::whole) {
     factored_on_core(k, whole(c, w), x, y, core);
+  } else if (w.one_trip) {
+    one_trip_on_core(k, in_one_trip(c, w), x, y, core);
   } else if (w.kind == Way::Kind::three_factor) {
     real_factored_on_core(k, real(c, w), x, y, core);
   } else {

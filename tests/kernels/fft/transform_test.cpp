@@ -271,6 +271,42 @@ TEST(Transform, RealRowsInThreeFactors) {
   }
 }
 
+// Odd factors and even ones, blocks that are full and last ones that are not, one row and several.
+TEST(Transform, ThreeFactorsInOneTrip) {
+  Random random;
+  int turn = 0;
+  const std::int64_t factors[][3] = {{2, 3, 4},   {5, 7, 6},    {9, 2, 2},    {64, 5, 20}, {7, 128, 64},
+                                     {128, 6, 8}, {127, 10, 2}, {33, 64, 18}, {3, 5, 128}, {16, 127, 14}};
+  for (const Spectrum spectrum : {Spectrum::whole, Spectrum::forward}) {
+    for (const auto& [n0, n1, n2] : factors) {
+      Way way{Way::Kind::three_factor, n0, n1, n2};
+      way.one_trip = true;
+      const TransformConfig c{.n = way.product(),
+                              .rows = random.size(1, way.product() > 4000 ? 3 : 20),
+                              .spectrum = spectrum,
+                              .positive = turn % 2 == 1,
+                              .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                              .precision = turn % 5 == 0 ? Precision::bf16x6 : Precision::native};
+      expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+  // Two real rows as one complex one, even lengths and odd ones, with a row that is left alone or without.
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (const auto& [n0, n1, n2] : {std::array<std::int64_t, 3>{7, 9, 5}, {64, 33, 4}, {5, 2, 2}, {127, 9, 3}}) {
+      for (const std::int64_t rows : {std::int64_t{2}, std::int64_t{3}, random.size(4, 9), 2 * random.size(4, 5)}) {
+        Way way{Way::Kind::three_factor, n0, n1, n2};
+        way.one_trip = way.paired = true;
+        const TransformConfig c{.n = way.product(), .rows = rows, .spectrum = spectrum, .scale = 0.5};
+        expect_right(c, way, kTargets[turn++ % 3], random);
+      }
+    }
+  }
+  for (const std::int64_t n : {20000, 131072, 262144}) {
+    const std::vector<Way> all = ways({.n = n, .spectrum = Spectrum::forward});
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Way& w) { return w.one_trip; })) << n;
+  }
+}
+
 TEST(Transform, ThreeFactors) {
   Random random;
   for (const std::int64_t n : {32768, 17000, 65536}) {
