@@ -5,6 +5,7 @@
 #include "kernels/blas/split.h"
 #include "kernels/fft/complex_view.h"
 #include "kernels/fft/core_share.h"
+#include "kernels/fft/tangle.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -13,7 +14,7 @@ namespace {
 
 Complex phase_of(const OneTrip& f, std::int64_t a, std::int64_t b, std::int64_t n) {
   const std::int64_t k = product_mod(a, b, n);
-  return root(f.positive ? k : -k, n);
+  return root(f.positive || f.spectrum == Spectrum::inverse ? k : -k, n);
 }
 
 // A table of complex numbers as pairs of columns.
@@ -38,6 +39,39 @@ void add_product_tables(Tables& tables, const std::string& name, std::int64_t ro
                                [&](std::int64_t r, std::int64_t c) { return Complex(0, 1) * number(r, c); }));
 }
 
+// Of the products and of what is between them, in the order in which they are needed.
+Tables product_tables(const OneTrip& f) {
+  const std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, together = f.together();
+  Tables tables;
+  add_product_tables(tables, f.prefix + "first", n0, f.kept(), f.spectrum == Spectrum::forward,
+                     [&](std::int64_t j0, std::int64_t k0) { return phase_of(f, j0, k0, n0); });
+  tables.push_back(pairs_table(f.prefix + "inner", n1, f.kept(),
+                               [&](std::int64_t j1, std::int64_t k0) { return phase_of(f, j1, k0, n0 * n1); }));
+  add_product_tables(tables, f.prefix + "second", n1, n1, false,
+                     [&](std::int64_t j1, std::int64_t k1) { return phase_of(f, j1, k1, n1); });
+  tables.push_back(
+      pairs_table(f.prefix + "outer", together * n2, f.blocks() * n1, [&](std::int64_t row, std::int64_t column) {
+        const std::int64_t k0 = column / n1 * together + row / n2, k1 = column % n1;
+        return phase_of(f, row % n2, k0 + n0 * k1, f.n());
+      }));
+  add_product_tables(tables, f.prefix + "third", together * n2, together * n2, false,
+                     [&](std::int64_t row, std::int64_t column) {
+                       if (row / n2 != column / n2) return Complex(0);
+                       return f.scale * phase_of(f, row % n2, column % n2, n2);
+                     });
+  return tables;
+}
+
+TangleConfig tangle_of(const OneTrip& f) { return {f.n(), f.spectrum, true}; }
+
+// Of half spectra, on the partitions as their numbers are loaded.
+Table weights_table(const OneTrip& f) {
+  const std::int64_t width = f.n() / f.way.n0;
+  return pairs_table(f.prefix + "weights", f.way.n0, width, [&](std::int64_t row, std::int64_t column) {
+    return tangle_weight(tangle_of(f), row * width + column);
+  });
+}
+
 struct OneTripRows {
   Kernel& k;
   const OneTrip& f;
@@ -48,6 +82,7 @@ struct OneTripRows {
   bool real = f.spectrum == Spectrum::forward;
   std::vector<Parts> first = {}, second = {}, third = {};
   View inner = {}, outer = {};  // factors behind the first product and the second one, as pairs
+  View weights = {};            // of half spectra
 
   OneTripRows(Kernel& kernel, const OneTrip& config, const Piece& blocks, const OneTripSteps& steps = {})
       : k(kernel), f(config), some(blocks), parts_come(steps.parts_come), parts_go(steps.parts_go) {}
@@ -58,9 +93,14 @@ struct OneTripRows {
     return {parts(component(pairs, 0)), parts(component(pairs, 1))};
   }
 
+  void load_weights() {
+    if (f.spectrum != Spectrum::inverse) return;
+    const Table t = weights_table(f);
+    weights = resident(k, t.name, t.rows, t.columns).reshape_dim(1, {t.columns / 2, 2});
+  }
   void load_tables() {
     std::vector<View> tiles;
-    for (const Table& t : one_trip_tables(f)) tiles.push_back(resident(k, t.name, t.rows, t.columns));
+    for (const Table& t : product_tables(f)) tiles.push_back(resident(k, t.name, t.rows, t.columns));
     std::size_t next = 0;
     const auto products = [&](bool of_real) {
       std::vector<Parts> found;
@@ -85,8 +125,31 @@ struct OneTripRows {
       return parts(tile_of(from, n1 * n2).reshape_dim(1, {n1, n2}));
     };
     if (real) return {plane(row)};
+    if (f.spectrum == Spectrum::inverse) return numbers(load_half(x, row).reshape_dim(1, {n1, n2}));
     if (parts_come) return {plane(row * 2), plane(row * 2 + 1)};
     return numbers(tile_of(row, 2 * n1 * n2).reshape_dim(1, {n1, n2, 2}));
+  }
+
+  // What half a spectrum is a half of, [k as j0; the others, 2]: its numbers come as they are, and backwards.
+  View load_half(const View& x, const Index& row) const {
+    constexpr std::int64_t kAtOnce = 512;
+    const std::int64_t width = n1 * n2;
+    const View z = k.sbuf({n0, width, 2}, f32), lower = k.sbuf({n0, width, 2}, f32), upper = k.sbuf({n0, width, 2}, f32);
+    const auto load = [&](const View& to, std::int64_t step, std::int64_t first) {
+      const View from = x.ap({{2 * step, n0}, {1, 2 * width}}, row * x.stride(0) + (x.offset() + 2 * first));
+      k.dma_copy({.dst = to.flatten_dims(1, 2), .src = from});
+    };
+    load(upper, -width, f.n() - width + 1);
+    load(lower, width, 0);
+    // What should be real counts as real.
+    for (const View& number : {lower(ds(0, 1), ds(0, 1)), upper(ds(0, 1), ds(width - 1, 1))})
+      k.memset({.dst = component(number, 1), .value = 0.0});
+    for (const Piece& p : even_pieces(width, kAtOnce)) {
+      const View other = upper.ap({{2 * width, n0}, {-2, p.size}, {1, 2}}, 2 * (width - 1 - p.start));
+      const Slice some_numbers = ds(p.start, p.size);
+      tangle_tiles(k, tangle_of(f), z(all, some_numbers), lower(all, some_numbers), other, weights(all, some_numbers));
+    }
+    return z;
   }
 
   // sum += data [contracted, results], one or both parts of numbers, times a table from a column on.
@@ -257,13 +320,13 @@ std::int64_t OneTrip::blocks() const { return tiles_of(kept(), together()); }
 
 bool is_possible(const OneTrip& f) {
   const Way& w = f.way;
-  if (f.spectrum == Spectrum::inverse || (f.spectrum == Spectrum::forward && w.n2 % 2)) return false;
+  if (f.spectrum == Spectrum::forward && w.n2 % 2) return false;
   return w.n0 >= 2 && w.n1 >= 2 && w.n2 >= 2 && w.n0 <= kTile && w.n1 <= kTile && w.n2 <= kTile;
 }
 
 double columns_of(const OneTrip& f) {
   static constexpr std::int64_t kLoaded = 192;  // columns that pass while an operand is loaded
-  const std::int64_t parts = f.spectrum == Spectrum::whole ? 2 : 1;
+  const std::int64_t parts = f.spectrum == Spectrum::forward ? 1 : 2;
   const auto product = [](std::int64_t operands, std::int64_t columns) {
     return static_cast<double>(operands * std::max(kLoaded, columns));
   };
@@ -272,24 +335,8 @@ double columns_of(const OneTrip& f) {
 }
 
 Tables one_trip_tables(const OneTrip& f) {
-  const std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, together = f.together();
-  Tables tables;
-  add_product_tables(tables, f.prefix + "first", n0, f.kept(), f.spectrum == Spectrum::forward,
-                     [&](std::int64_t j0, std::int64_t k0) { return phase_of(f, j0, k0, n0); });
-  tables.push_back(pairs_table(f.prefix + "inner", n1, f.kept(),
-                               [&](std::int64_t j1, std::int64_t k0) { return phase_of(f, j1, k0, n0 * n1); }));
-  add_product_tables(tables, f.prefix + "second", n1, n1, false,
-                     [&](std::int64_t j1, std::int64_t k1) { return phase_of(f, j1, k1, n1); });
-  tables.push_back(
-      pairs_table(f.prefix + "outer", together * n2, f.blocks() * n1, [&](std::int64_t row, std::int64_t column) {
-        const std::int64_t k0 = column / n1 * together + row / n2, k1 = column % n1;
-        return phase_of(f, row % n2, k0 + n0 * k1, f.n());
-      }));
-  add_product_tables(tables, f.prefix + "third", together * n2, together * n2, false,
-                     [&](std::int64_t row, std::int64_t column) {
-                       if (row / n2 != column / n2) return Complex(0);
-                       return f.scale * phase_of(f, row % n2, column % n2, n2);
-                     });
+  Tables tables = product_tables(f);
+  if (f.spectrum == Spectrum::inverse) tables.push_back(weights_table(f));
   return tables;
 }
 
@@ -303,6 +350,7 @@ static void run_rows(const OneTripRows& given, const View& x, const View& y, std
   const auto run = [&](const Index& row) { trips.run(trips.load(x, row), y, row); };
   before(0);
   if (rows > 1) before(1);
+  trips.load_weights();
   const std::vector<Parts> first = trips.load(x, 0);
   trips.load_tables();
   trips.run(first, y, 0);

@@ -9,7 +9,8 @@
 // that is block diagonal. Rows come and go in runs of n / n0 and n0 numbers.
 //
 // Real rows need k0 = 0 … n0 / 2 only: results of k2 < n2 / 2 are half a spectrum's, those of the others conjugates of
-// the rest of it.
+// the rest of it. Half a spectrum is made one of half as many complex numbers where it is loaded (tangle.h), whose
+// transform is the real row.
 #pragma once
 
 #include <functional>
@@ -20,15 +21,15 @@ namespace kiln::kernels {
 
 struct OneTrip {
   Way way;  // n0, n1 and n2
-  Spectrum spectrum = Spectrum::whole;  // or forward
-  bool positive = false;                // the sign of the exponent
+  Spectrum spectrum = Spectrum::whole;
+  bool positive = false;  // the sign of the exponent; `inverse` always has the positive one
   double scale = 1;
   std::string prefix = {};  // of the names of tables
   Precision precision = Precision::native;
 
-  std::int64_t n() const { return way.n0 * way.n1 * way.n2; }
+  std::int64_t n() const { return way.n0 * way.n1 * way.n2; }  // of the rows: `inverse` twice as many numbers
   // Numbers k0 that are computed, and how many of them share the partitions with n2.
-  std::int64_t kept() const { return spectrum == Spectrum::whole ? way.n0 : way.n0 / 2 + 1; }
+  std::int64_t kept() const { return spectrum == Spectrum::forward ? way.n0 / 2 + 1 : way.n0; }
   std::int64_t together() const;
   std::int64_t blocks() const;
 };
@@ -38,7 +39,8 @@ bool is_possible(const OneTrip& f);
 // The time that the tensor engine takes for a row, about: columns that it multiplies.
 double columns_of(const OneTrip& f);
 Tables one_trip_tables(const OneTrip& f);
-// Complex rows [rows, 2 n] to such rows, or real rows [rows, n] to half spectra [rows, n + 2].
+// Complex rows [rows, 2 n] to such rows, real rows [rows, n] to half spectra [rows, n + 2], or half spectra
+// [rows, 2 n + 2] to real rows [rows, 2 n].
 void one_trip(isa::Kernel& k, const OneTrip& f, const isa::View& x, const isa::View& y);
 
 // Complex rows whose parts come as, or go to, real rows that follow each other, [2 rows, n]; and steps on rows in HBM,

@@ -84,6 +84,11 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
   return t;
 }
 
+// Half spectra in one trip are halved where they are loaded.
+static bool is_halved_in_hbm(const TransformConfig& c, const Way& w) {
+  return w.halved && !(w.one_trip && c.spectrum == Spectrum::inverse);
+}
+
 // The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
 static TransformConfig half_length(const TransformConfig& c) {
   const bool forward = c.spectrum == Spectrum::forward;
@@ -113,7 +118,7 @@ static bool joins_by_rader(const TransformConfig& c, const Way& w) {
 }
 
 Tables transform_tables(const TransformConfig& c, const Way& w) {
-  if (w.halved) {
+  if (is_halved_in_hbm(c, w)) {
     Tables tables = transform_tables(half_length(c), as_complex(w));
     tables.push_back(tangle_table(tangle_of(c)));
     return tables;
@@ -247,7 +252,7 @@ static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View
 
 // All rows of x, c.rows of them.
 static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
-  if (w.halved)
+  if (is_halved_in_hbm(c, w))
     halved(k, c, w, x, y);
   else if (w.paired)
     paired(k, c, w, x, y);
@@ -328,7 +333,7 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
     k.pair();
     const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
     if (c.rows == 1) {
-      (w.halved ? halved_on_core : row_on_core)(k, c, w, x, y, core);
+      (is_halved_in_hbm(c, w) ? halved_on_core : row_on_core)(k, c, w, x, y, core);
     } else {
       TransformConfig share = c;
       share.table_rows = c.rows;

@@ -84,7 +84,8 @@ std::vector<Rated> triples(std::int64_t n, const std::function<bool(const Way&)>
 std::vector<Rated> one_trips(const TransformConfig& c) {
   constexpr std::int64_t kLongestTrip = 1 << 19, kShortFactor = 64;
   std::vector<Rated> found;
-  if (c.n > kLongestTrip) return found;
+  if (c.n > kLongestTrip || c.spectrum == Spectrum::inverse) return found;  // half spectra are halved
+
   for (std::int64_t n2 = 2; n2 <= kShortFactor; ++n2) {
     for (std::int64_t n0 = 2; n0 <= kTile && c.n % n2 == 0; ++n0) {
       if (c.n / n2 % n0 || c.n / n2 / n0 > kTile) continue;
