@@ -132,7 +132,7 @@ struct OneTripRows {
 
   // What half a spectrum is a half of, [k as j0; the others, 2]: its numbers come as they are, and backwards.
   View load_half(const View& x, const Index& row) const {
-    constexpr std::int64_t kAtOnce = 512;
+    constexpr std::int64_t kAtOnce = 256;  // so that engines do not wait for all of a step
     const std::int64_t width = n1 * n2;
     const View z = k.sbuf({n0, width, 2}, f32), lower = k.sbuf({n0, width, 2}, f32), upper = k.sbuf({n0, width, 2}, f32);
     const auto load = [&](const View& to, std::int64_t step, std::int64_t first) {

@@ -35,8 +35,8 @@ double time_ns(const std::vector<isa::Program>& programs) {
   return views::time_kernel(programs, {.advice = false})->report.total_ns;
 }
 
-// Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch.
-constexpr std::int64_t kTrialNumbers = 1 << 20;
+// Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch. Some pairs at least.
+constexpr std::int64_t kTrialNumbers = 1 << 20, kFewestRows = 12;
 
 // Of x and y: with fewer, one trip through SBUF is over before threads have shared more than what handing over to each
 // other, and fetching from each other's caches, takes them.
@@ -68,7 +68,7 @@ std::vector<Choice> choices(const TransformConfig& c) {
 
 double trial_ns(const Choice& choice, Target target, bool pair) {
   TransformConfig c = choice.config;
-  c.rows = std::min(c.rows, std::max<std::int64_t>(2, kTrialNumbers / c.n));  // two, which may be a pair
+  c.rows = std::min(c.rows, std::max<std::int64_t>(kFewestRows, kTrialNumbers / c.n));
   return time_ns(pair ? kernels::transform_pair(c, choice.way, target)
                       : std::vector{kernels::transform(c, choice.way, target)});
 }
