@@ -32,9 +32,7 @@ ColumnPassConfig outer(const Factored& f) {
   return {f.way.n0, f.way.n1 * f.way.n2, f.positive, f.prefix, Spectrum::whole, f.precision};
 }
 
-OneTrip in_one_trip(const Factored& f) {
-  return {f.way, Spectrum::whole, f.positive, f.scale, f.prefix, f.precision};
-}
+OneTrip in_one_trip(const Factored& f) { return {f.way, Spectrum::whole, f.positive, f.scale, f.prefix, f.precision}; }
 
 void four(Kernel& k, Factored f, const View& x, const View& y) {
   const ColumnPassConfig pass = outermost(f);

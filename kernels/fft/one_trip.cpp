@@ -78,7 +78,7 @@ struct OneTripRows {
   Piece some;  // of the blocks
   bool parts_come, parts_go;
   std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, together = f.together();
-  std::int64_t first_k0 = some.start * together, kept = std::min(f.kept() - first_k0, some.size * together);
+  std::int64_t first_k0 = some.start * together, kept = std::min(f.kept() - first_k0, some.size*together);
   bool real = f.spectrum == Spectrum::forward;
   std::vector<Parts> first = {}, second = {}, third = {};
   View inner = {}, outer = {};  // factors behind the first product and the second one, as pairs
@@ -121,9 +121,7 @@ struct OneTripRows {
       k.dma_copy({.dst = tile, .src = x(ds(from, 1)).reshape_dim(1, {n0, width}).flatten_dims(0, 1)});
       return tile;
     };
-    const auto plane = [&](const Index& from) {
-      return parts(tile_of(from, n1 * n2).reshape_dim(1, {n1, n2}));
-    };
+    const auto plane = [&](const Index& from) { return parts(tile_of(from, n1 * n2).reshape_dim(1, {n1, n2})); };
     if (real) return {plane(row)};
     if (f.spectrum == Spectrum::inverse) return numbers(load_half(x, row).reshape_dim(1, {n1, n2}));
     if (parts_come) return {plane(row * 2), plane(row * 2 + 1)};
@@ -134,7 +132,8 @@ struct OneTripRows {
   View load_half(const View& x, const Index& row) const {
     constexpr std::int64_t kAtOnce = 256;  // so that engines do not wait for all of a step
     const std::int64_t width = n1 * n2;
-    const View z = k.sbuf({n0, width, 2}, f32), lower = k.sbuf({n0, width, 2}, f32), upper = k.sbuf({n0, width, 2}, f32);
+    const View z = k.sbuf({n0, width, 2}, f32), lower = k.sbuf({n0, width, 2}, f32),
+               upper = k.sbuf({n0, width, 2}, f32);
     const auto load = [&](const View& to, std::int64_t step, std::int64_t first) {
       const View from = x.ap({{2 * step, n0}, {1, 2 * width}}, row * x.stride(0) + (x.offset() + 2 * first));
       k.dma_copy({.dst = to.flatten_dims(1, 2), .src = from});
@@ -194,8 +193,9 @@ struct OneTripRows {
     for (const Piece& g : even_pieces(n2, kWide / (2 * kept))) {
       const View sum = bank(n1, g.size * 2 * kept);
       for (std::int64_t i = 0; i < g.size; ++i)
-        multiply(sum(all, ds(i * 2 * kept, 2 * kept)), data, first,
-                 [&](const View& v) { return v.select(2, g.start + i); }, 2 * first_k0);
+        multiply(
+            sum(all, ds(i * 2 * kept, 2 * kept)), data, first, [&](const View& v) { return v.select(2, g.start + i); },
+            2 * first_k0);
       twiddle(a(all, ds(g.start, g.size)), sum, inner(all, ds(first_k0, kept)).expand_dim(1).broadcast(1, g.size));
     }
     return a;
@@ -284,7 +284,8 @@ struct OneTripRows {
     third_product(second_product(first_product(x)), [&](const Piece& k0, const View& sum) {
       const View to = direct(all, all, ds(k0.start, k0.size)).permute({0, 2, 1, 3});
       evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2})(all, all, ds(0, half)), 1);
-      if (first_k0 + k0.start == 0) k.tensor_copy({.dst = middle(all, ds(0, 1)), .src = sum(ds(0, 1), ds(2 * half, 1))});
+      if (first_k0 + k0.start == 0)
+        k.tensor_copy({.dst = middle(all, ds(0, 1)), .src = sum(ds(0, 1), ds(2 * half, 1))});
       if (const Piece p = turned_of(k0); p.size > 0) turn(mirrored, sum, p, p.start - k0.start, turned);
     });
     const auto some_places = [&](std::int64_t step, std::int64_t first, std::int64_t count) {

@@ -153,7 +153,8 @@ Table tangle_table(const TangleConfig& c) {
   return t;
 }
 
-void tangle_tiles(Kernel& k, const TangleConfig& c, const View& to, const View& lower, const View& other, const View& weights) {
+void tangle_tiles(Kernel& k, const TangleConfig& c, const View& to, const View& lower, const View& other,
+                  const View& weights) {
   Tangler{k, c, {}, {}, {}}.lower_results(to, lower, other, weights);
 }
 

@@ -7,13 +7,14 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/complex_view.h"
 #include "kernels/fft/core_share.h"
+#include "kernels/fft/two_factor_shape.h"
 
 namespace kiln::kernels {
 using namespace isa;
+using namespace two_factor;
 
 namespace {
 
-constexpr std::int64_t kImaginary = 64;   // partition where imaginary parts begin when both parts share a tile
 constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results are stored transposed together
 
 // The first rows and columns of a table.
@@ -32,56 +33,23 @@ Parts selected(Parts parts, std::int64_t i) {
   return parts;
 }
 
-// Whether what is left of half a spectrum is its middle number alone: a real one, which is added to the results.
-bool has_middle(const TwoFactorConfig& c) {
-  return c.spectrum == Spectrum::inverse && 2 * c.n1 * c.half_rows() == c.n() && c.half_rest() == 1;
-}
-std::int64_t rest_loaded(const TwoFactorConfig& c) { return has_middle(c) ? 0 : c.half_rest(); }
-std::int64_t rows_loaded(const TwoFactorConfig& c) { return c.half_rows() + (rest_loaded(c) ? 1 : 0); }
-
-bool folds_in(const TwoFactorConfig& c) { return c.folded && !c.by_columns; }
-bool folds_out(const TwoFactorConfig& c) { return c.folded && c.by_columns; }
-// Where number i of n stands when the second half is folded back: from partition 64 on, in the other order.
-std::int64_t folded_place(std::int64_t i, std::int64_t n) { return i < n / 2 ? i : kImaginary + n - 1 - i; }
-std::int64_t folded_size(std::int64_t n) { return kImaginary + n / 2; }
-
-// What the first product contracts over, and what the second one does.
-std::int64_t first_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n2 : c.n1; }
-std::int64_t second_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n1 : c.n2; }
-// Numbers of a result of the first product that are computed: those of real rows are half a spectrum.
-std::int64_t first_results(const TwoFactorConfig& c) {
-  return c.spectrum == Spectrum::forward ? c.n1 / 2 + 1 : first_size(c);
-}
-// Copies of a transform that share the partitions in the first product, and in the second.
-std::int64_t first_copies(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.q() : c.p(); }
-std::int64_t second_copies(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.p() : c.q(); }
-
 // Groups of p q rows whose results fill a bank in the second product.
 std::int64_t together(const TwoFactorConfig& c) {
   const std::int64_t some = std::max<std::int64_t>(1, kWide / (first_copies(c) * first_results(c)));
   return some > 1 && c.spectrum == Spectrum::forward ? some / 2 * 2 : some;
 }
 
-// Of real rows: rows of half a spectrum that are whole, and whether the one that is begun behind them is computed with
-// them: of even lengths that is the middle number alone, which else is a sum of its own.
-std::int64_t whole_rows(const TwoFactorConfig& c) { return c.n2 / 2; }
-bool has_begun_row(const TwoFactorConfig& c) {
-  return c.n2 % 2 == 1 || c.q() * (whole_rows(c) + 1) <= kImaginary;
-}
 // Of a stationary operand [contracted, u, others] or [contracted, u, q, others].
 std::int64_t others(const View& part) { return part.rank() == 4 ? part.dim(2) * part.dim(3) : part.dim(2); }
-
-Complex phase(const TwoFactorConfig& c, std::int64_t k, std::int64_t n) {
-  return root(c.positive || c.spectrum == Spectrum::inverse ? k : -k, n);
-}
 
 }  // namespace
 
 std::int64_t TwoFactorConfig::q() const {
   if (by_columns) return 1;
-  const std::int64_t room = spectrum == Spectrum::inverse   ? kImaginary / rows_loaded(*this)
-                            : spectrum == Spectrum::forward ? std::min(kTile / n2, kImaginary / (whole_rows(*this) + n2 % 2))
-                                                            : kTile / n2;
+  const std::int64_t room = spectrum == Spectrum::inverse ? kImaginary / rows_loaded(*this)
+                            : spectrum == Spectrum::forward
+                                ? std::min(kTile / n2, kImaginary / (whole_rows(*this) + n2 % 2))
+                                : kTile / n2;
   return std::max<std::int64_t>(1, std::min(room, tiles_of(rows, p())));
 }
 
@@ -112,185 +80,6 @@ void times_pairs(Kernel& k, const View& out, const View& re, const View& im, con
   };
   join(0, AluOp::subtract);
   join(1, AluOp::add);
-}
-
-// Tables of the first product have a row for each number that is contracted and pairs of columns for the results.
-static void add_first_tables(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t n = first_size(c), copies = first_copies(c), results = first_results(c);
-  if (c.spectrum == Spectrum::inverse) {
-    const std::int64_t rows = rows_loaded(c);
-    Table t(c.prefix + "first_re", kTile, 2 * copies * n);
-    for (std::int64_t copy = 0; copy < copies; ++copy) {
-      for (std::int64_t k2 = 0; k2 < rows; ++k2) {
-        for (std::int64_t j2 = 0; j2 < n; ++j2) {
-          const Complex w = phase(c, product_mod(k2, j2, n), n);
-          const std::int64_t row = copy * rows + k2, column = 2 * (copy * n + j2);
-          t(row, column) = static_cast<float>(w.real()), t(row, column + 1) = static_cast<float>(w.imag());
-          t(kImaginary + row, column) = static_cast<float>(-w.imag());
-          t(kImaginary + row, column + 1) = static_cast<float>(w.real());
-        }
-      }
-    }
-    tables.push_back(std::move(t));
-    return;
-  }
-  const std::int64_t contracted = folds_in(c) ? folded_size(n) : copies * n;
-  Table re(c.prefix + "first_re", contracted, 2 * copies * results),
-      im(c.prefix + "first_im", contracted, 2 * copies * results);
-  for (std::int64_t copy = 0; copy < copies; ++copy) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t k = 0; k < results; ++k) {
-        const Complex w = phase(c, product_mod(j, k, n), n);
-        const std::int64_t row = folds_in(c) ? folded_place(j, n) : copy * n + j, column = 2 * (copy * results + k);
-        re(row, column) = static_cast<float>(w.real()), re(row, column + 1) = static_cast<float>(w.imag());
-        im(row, column) = static_cast<float>(-w.imag()), im(row, column + 1) = static_cast<float>(w.real());
-      }
-    }
-  }
-  tables.push_back(std::move(re));
-  if (c.spectrum == Spectrum::whole) tables.push_back(std::move(im));
-}
-
-// Of half a spectrum every number but the first and, where there is one, the middle one stands for two: what those two
-// count, in the columns of n1 that they are in.
-static void add_weights(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t rows = rows_loaded(c), middle = c.n() / 2;
-  Table t(c.prefix + "weight", kTile, 2);
-  std::fill(t.values.begin(), t.values.end(), 1.0f);
-  for (const std::int64_t half : {std::int64_t{0}, kImaginary}) {
-    for (std::int64_t copy = 0; copy < c.q(); ++copy) {
-      t(half + copy * rows, 0) = 0.5f;
-      if (c.n() % 2 == 0 && !has_middle(c)) t(half + copy * rows + middle / c.n1, middle % c.n1 ? 1 : 0) = 0.5f;
-    }
-  }
-  tables.push_back(std::move(t));
-}
-
-// Of folded rows: 0 where the imaginary part of the first number of a partition does not count, else 1.
-static void add_keep(Tables& tables, const TwoFactorConfig& c) {
-  Table t(c.prefix + "first_keep", folded_size(c.n1), 1);
-  std::fill(t.values.begin(), t.values.end(), 1.0f);
-  t(0, 0) = t(folded_size(c.n1) - 1, 0) = 0;
-  tables.push_back(std::move(t));
-}
-
-// Factors between the products, for (re, im): (cos, cos) and (- sin, sin).
-static void add_twiddles(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t rows = second_size(c), columns = first_results(c), copies = second_copies(c);
-  Table cosine(c.prefix + "cosine", copies * rows, 2 * columns), sine(c.prefix + "sine", copies * rows, 2 * columns);
-  for (std::int64_t r = 0; r < copies * rows; ++r) {
-    for (std::int64_t f = 0; f < columns; ++f) {
-      const Complex w = phase(c, product_mod(r % rows, f, c.n()), c.n());
-      cosine(r, 2 * f) = cosine(r, 2 * f + 1) = static_cast<float>(w.real());
-      sine(r, 2 * f) = static_cast<float>(-w.imag()), sine(r, 2 * f + 1) = static_cast<float>(w.imag());
-    }
-  }
-  tables.push_back(std::move(cosine));
-  tables.push_back(std::move(sine));
-}
-
-// The second product of whole spectra (and of real results): a row for each contracted number, a column for each
-// result.
-static void add_second_tables(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t n = second_size(c), copies = second_copies(c), size = copies * n;
-  const bool real = c.spectrum == Spectrum::inverse, folds = folds_out(c);
-  // Real parts of real and imaginary ones, imaginary parts of them; the last is the first but where results are folded.
-  const char* names[] = {"second_cos", "second_minus_sin", "second_sin", "second_im_cos"};
-  for (int which = 0; which < (real ? 2 : folds ? 4 : 3); ++which) {
-    Table t(c.prefix + names[which], size, folds ? folded_size(n) : size);
-    for (std::int64_t copy = 0; copy < copies; ++copy) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        for (std::int64_t k = 0; k < n; ++k) {
-          const Complex w = (real ? 2 : 1) * c.scale * phase(c, product_mod(j, k, n), n);
-          const double sign = folds && which >= 2 && k >= n / 2 ? -1 : 1;  // conjugates
-          t(copy * n + j, folds ? folded_place(k, n) : copy * n + k) =
-              static_cast<float>(sign * (which % 3 == 0 ? w.real()
-                                         : which == 1   ? -w.imag()
-                                                        : w.imag()));
-        }
-      }
-    }
-    tables.push_back(std::move(t));
-  }
-}
-
-// The second product of real rows: of each copy the whole rows of results, then those that are begun, and from column 64
-// on, in the other order, those whose conjugates count. The middle number has a table of its own where it is a sum with
-// alternating signs.
-static void add_half_tables(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t copies = c.q(), size = copies * c.n2, rows = whole_rows(c);
-  const char* names[] = {"second_cos", "second_minus_sin", "second_sin"};
-  for (int which = 0; which < 3; ++which) {
-    Table t(c.prefix + names[which], size, kImaginary + copies * rows);
-    for (std::int64_t copy = 0; copy < copies; ++copy) {
-      const auto fill = [&](std::int64_t column, std::int64_t k) {
-        for (std::int64_t j = 0; j < c.n2; ++j) {
-          const Complex w = c.scale * phase(c, product_mod(j, k, c.n2), c.n2);
-          t(copy * c.n2 + j, column) = static_cast<float>(which == 0 ? w.real() : which == 1 ? -w.imag() : w.imag());
-        }
-      };
-      for (std::int64_t k = 0; k < rows; ++k) {
-        fill(copy * rows + k, k);
-        fill(kImaginary + copy * rows + k, c.n2 - 1 - k);
-      }
-      if (has_begun_row(c)) fill(copies * rows + copy, rows);
-    }
-    tables.push_back(std::move(t));
-  }
-  if (has_begun_row(c)) return;
-  Table middle(c.prefix + "middle", size, copies);
-  for (std::int64_t row = 0; row < size; ++row)
-    middle(row, row / c.n2) = static_cast<float>(row % c.n2 % 2 ? -c.scale : c.scale);
-  tables.push_back(std::move(middle));
-}
-
-// What the middle number adds to the results: itself with alternating signs.
-static void add_alternating(Tables& tables, const TwoFactorConfig& c) {
-  Table t(c.prefix + "alternating", kTile, c.n2);
-  for (std::int64_t r = 0; r < kTile; ++r) {
-    for (std::int64_t j = 0; j < c.n2; ++j) t(r, j) = static_cast<float>(j % 2 ? -c.scale : c.scale);
-  }
-  tables.push_back(std::move(t));
-}
-
-// All tables, [up to 128 rows, columns] each, in the order in which they are needed.
-static Tables parts_of(const TwoFactorConfig& c) {
-  Tables tables;
-  add_first_tables(tables, c);
-  if (c.spectrum == Spectrum::inverse) add_weights(tables, c);
-  if (folds_in(c)) add_keep(tables, c);
-  add_twiddles(tables, c);
-  if (c.spectrum == Spectrum::forward)
-    add_half_tables(tables, c);
-  else
-    add_second_tables(tables, c);
-  if (has_middle(c)) add_alternating(tables, c);
-  return tables;
-}
-
-// They are loaded in two pieces, what the first product needs and the rest: each DMA takes a while to begin.
-static bool is_early(const TwoFactorConfig& c, const Table& t) {
-  return t.name.starts_with(c.prefix + "first") || t.name == c.prefix + "weight";
-}
-
-Tables two_factor_tables(const TwoFactorConfig& c) {
-  const Tables parts = parts_of(c);
-  Tables tables;
-  for (const bool early : {true, false}) {
-    std::int64_t rows = 0, columns = 0, first = 0;
-    for (const Table& t : parts) {
-      if (is_early(c, t) == early) rows = std::max(rows, t.rows), columns += t.columns;
-    }
-    Table all(c.prefix + (early ? "early_tables" : "late_tables"), rows, columns);
-    for (const Table& t : parts) {
-      if (is_early(c, t) != early) continue;
-      for (std::int64_t r = 0; r < t.rows; ++r)
-        std::copy_n(t.values.begin() + r * t.columns, t.columns, all.values.begin() + r * columns + first);
-      first += t.columns;
-    }
-    tables.push_back(std::move(all));
-  }
-  return tables;
 }
 
 TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
@@ -428,7 +217,8 @@ void TwoFactor::fold(const View& b, const View& y, const Index& row, std::int64_
     const View to = component(out, which);
     evict(k_, to(ds(0, half)), sum(ds(0, half)).reshape_dim(1, {rows, many}).permute({0, 2, 1}), 1);
     // The conjugates, with rows and k1 in the other order.
-    const View other = sum.ap({{kWide, half}, {-1, many}, {-many, rows}}, sum.offset() + kImaginary * kWide + rows * many - 1);
+    const View other =
+        sum.ap({{kWide, half}, {-1, many}, {-many, rows}}, sum.offset() + kImaginary * kWide + rows * many - 1);
     evict(k_, to(ds(kImaginary, half)), other, 2);
   });
   const auto places = [&](std::int64_t first, std::int64_t count) {
@@ -637,7 +427,7 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
 // The sums of real parts, and of imaginary ones, where there are some.
 void TwoFactor::second_sums(const View& b, bool real, const std::function<void(int, const View&)>& away) const {
   const std::int64_t rows = b.dim(0), columns = b.rank() == 3 ? b.dim(1) : b.dim(1) * b.dim(2),
-                     results = folds_out(c_)                         ? folded_size(c_.n2)
+                     results = folds_out(c_)                      ? folded_size(c_.n2)
                                : c_.spectrum == Spectrum::forward ? kImaginary + rows / c_.n2 * whole_rows(c_)
                                                                   : rows;
   const auto bank = [&](std::int64_t width) { return k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width)); };
@@ -678,7 +468,8 @@ void TwoFactor::add_middle(const View& out, const View& from, const View& middle
 // store is as fast as the partitions that it reads are many.
 View TwoFactor::second_half(const View& b, const Share& s, const Piece& some) const {
   const std::int64_t many = s.halves(), groups = s.u / many, wide = s.p * some.size;
-  const std::int64_t mirrored = s.q * whole_rows(c_), direct = has_begun_row(c_) ? c_.q() * whole_rows(c_) + s.q : mirrored;
+  const std::int64_t mirrored = s.q * whole_rows(c_),
+                     direct = has_begun_row(c_) ? c_.q() * whole_rows(c_) + s.q : mirrored;
   const Piece turned = mirror_images(some);
   const View out = k_.sbuf({kTile, groups, s.p, c_.n1, 2}, f32);
   second_sums(b, false, [&](int which, const View& sum) {
@@ -703,13 +494,15 @@ View TwoFactor::second_half(const View& b, const Share& s, const Piece& some) co
 
 // The numbers k1 whose results are the conjugates of those of some others.
 Piece TwoFactor::mirror_images(const Piece& some) const {
-  const std::int64_t first = std::max<std::int64_t>(1, some.start), end = std::min(some.start + some.size, (c_.n1 + 1) / 2);
+  const std::int64_t first = std::max<std::int64_t>(1, some.start),
+                     end = std::min(some.start + some.size, (c_.n1 + 1) / 2);
   return {c_.n1 + 1 - end, std::max<std::int64_t>(0, end - first)};
 }
 
 void TwoFactor::store_half(const View& y, const View& out, const Share& s, const Piece& some) const {
   const std::int64_t rows = whole_rows(c_), many = s.halves(), used = s.q * rows;
-  const View matrix = y(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(0, {s.u / many, many, s.q, s.p}).reshape_dim(4, {rows, 2 * c_.n1});
+  const View matrix =
+      y(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(0, {s.u / many, many, s.q, s.p}).reshape_dim(4, {rows, 2 * c_.n1});
   const auto store_columns = [&](const Piece& k1) {
     const View from = out(all, all, all, ds(k1.start, k1.size)).flatten_dims(3, 4);
     // Groups take turns, so that both halves are one store where they leave no gap.
@@ -729,7 +522,8 @@ void TwoFactor::store_half(const View& y, const View& out, const Share& s, const
       if (k1.size) store_columns(k1);
   const std::int64_t numbers = c_.n2 % 2 == 1 ? some.size : some.start == 0 ? 1 : 0;  // in a row that is begun
   if (!has_begun_row(c_) || numbers == 0) return;
-  const View begun = y(all, ds(2 * (c_.n1 * rows + some.start), 2 * numbers)).reshape_dim(0, {s.u / many, many, s.q, s.p});
+  const View begun =
+      y(all, ds(2 * (c_.n1 * rows + some.start), 2 * numbers)).reshape_dim(0, {s.u / many, many, s.q, s.p});
   for (std::int64_t half = 0; half < many; ++half) {
     const View from = out(ds(half * kImaginary + c_.q() * rows, s.q), all, all, ds(some.start, numbers));
     k_.dma_copy({.dst = begun.select(1, half).permute({1, 0, 2, 3}), .src = from.flatten_dims(3, 4)});

@@ -89,8 +89,9 @@ std::vector<Rated> one_trips(const TransformConfig& c) {
   for (std::int64_t n2 = 2; n2 <= kShortFactor; ++n2) {
     for (std::int64_t n0 = 2; n0 <= kTile && c.n % n2 == 0; ++n0) {
       if (c.n / n2 % n0 || c.n / n2 / n0 > kTile) continue;
-      const OneTrip trip{.way = {.kind = Way::Kind::three_factor, .n0 = n0, .n1 = c.n / n2 / n0, .n2 = n2, .one_trip = true},
-                         .spectrum = c.spectrum};
+      const OneTrip trip{
+          .way = {.kind = Way::Kind::three_factor, .n0 = n0, .n1 = c.n / n2 / n0, .n2 = n2, .one_trip = true},
+          .spectrum = c.spectrum};
       if (is_possible(trip)) found.push_back({trip.way, columns_of(trip)});
     }
   }

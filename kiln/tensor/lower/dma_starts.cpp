@@ -2,6 +2,7 @@
 
 #include "kiln/analysis/trips.h"
 #include "kiln/isa/enums.h"
+#include "kiln/isa/table.h"
 
 namespace kiln::tensor {
 namespace {

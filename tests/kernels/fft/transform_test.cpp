@@ -184,7 +184,7 @@ TEST(Transform, PairsByRader) {
 TEST(Transform, RowsInTwoFactors) {
   Random random;
   int turn = 0;
-  const std::pair<std::int64_t, std::int64_t> factors[] = {{2, 2},   {3, 2},   {2, 3},   {5, 7},  {9, 8},   {8, 9},
+  const std::pair<std::int64_t, std::int64_t> factors[] = {{2, 2},   {3, 2},   {2, 3},   {5, 7},   {9, 8},   {8, 9},
                                                            {64, 2},  {2, 64},  {3, 128}, {128, 3}, {127, 5}, {5, 127},
                                                            {16, 64}, {64, 16}, {31, 33}, {1, 9},   {20, 50}};
   for (const Spectrum spectrum : kSpectra) {
