@@ -92,7 +92,8 @@ std::vector<Rated> one_trips(const TransformConfig& c) {
       const OneTrip trip{
           .way = {.kind = Way::Kind::three_factor, .n0 = n0, .n1 = c.n / n2 / n0, .n2 = n2, .one_trip = true},
           .spectrum = c.spectrum};
-      if (is_possible(trip)) found.push_back({trip.way, columns_of(trip)});
+      // Over what it takes where all partitions are in use.
+      if (is_possible(trip)) found.push_back({trip.way, columns_of(trip) * kTile / (12.0 * static_cast<double>(c.n))});
     }
   }
   sort_and_cut(found, kMostOneTrips);
@@ -139,11 +140,15 @@ void add_convolution(std::vector<Rated>& found, std::vector<Rated> of_m, std::in
 std::vector<Rated> convolutions(const TransformConfig& c) {
   std::vector<Rated> found;
   const std::int64_t least = numbers_in(c) + numbers_out(c) - 1;
+  const auto add_factors = [&](std::int64_t m) {
+    if (m <= kTile * kTile) return add_convolution(found, pairs({.n = m}), m, least);
+    add_convolution(found, one_trips({.n = m}), m, least);
+    add_convolution(found, triples(m), m, least);
+  };
   if (least > kTile * kTile * kTile) {
     for (const std::int64_t m : smooth_lengths(least)) add_convolution(found, quadruples(m), m, least);
   } else {
-    for (std::int64_t m = least; m <= least + least / 3 + 64 && found.size() < 64; ++m)
-      add_convolution(found, m > kTile * kTile ? triples(m) : pairs({.n = m}), m, least);
+    for (std::int64_t m = least; m <= least + least / 3 + 64 && found.size() < 64; ++m) add_factors(m);
   }
   sort_and_cut(found, kMostConvolutions);
   return found;
