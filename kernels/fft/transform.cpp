@@ -86,7 +86,7 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
 
 // Half spectra in one trip are halved where they are loaded.
 static bool is_halved_in_hbm(const TransformConfig& c, const Way& w) {
-  return w.halved && !(w.one_trip && c.spectrum == Spectrum::inverse);
+  return w.halved && !(w.is_one_trip() && c.spectrum == Spectrum::inverse);
 }
 
 // The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
@@ -129,7 +129,7 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
-  if (w.one_trip) return one_trip_tables(in_one_trip(c, w));
+  if (w.is_one_trip()) return one_trip_tables(in_one_trip(c, w));
   if (is_long(w)) return long_real_tables(long_config(c, w));
   return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
 }
@@ -242,7 +242,7 @@ static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View
     return;
   }
   if (joins_by_rader(c, w)) return rader(k, whole, as_complex(w), x, y, c.spectrum);
-  if (w.one_trip) return paired_in_one_trip(k, c, w, x, y);
+  if (w.is_one_trip()) return paired_in_one_trip(k, c, w, x, y);
   if (w.kind == Way::Kind::three_factor) return paired_in_groups(k, c, w, x, y);
   const View joined = k.hbm({whole.rows, 2 * c.n}, f32), result = k.hbm({whole.rows, 2 * c.n}, f32);
   join_rows(k, c, x, joined);
@@ -264,7 +264,7 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     bluestein(k, c, w, x, y);
   else if (c.spectrum == Spectrum::whole)
     factored(k, whole(c, w), x, y);
-  else if (w.one_trip)
+  else if (w.is_one_trip())
     one_trip(k, in_one_trip(c, w), x, y);
   else if (w.kind == Way::Kind::three_factor)
     real_factored(k, real(c, w), x, y);
@@ -301,7 +301,7 @@ static void row_on_core(Kernel& k, const TransformConfig& c, const Way& w, const
     bluestein_on_core(k, c, w, x, y, core);
   } else if (c.spectrum == Spectrum::whole) {
     factored_on_core(k, whole(c, w), x, y, core);
-  } else if (w.one_trip) {
+  } else if (w.is_one_trip()) {
     one_trip_on_core(k, in_one_trip(c, w), x, y, core);
   } else if (w.kind == Way::Kind::three_factor) {
     real_factored_on_core(k, real(c, w), x, y, core);

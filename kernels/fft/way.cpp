@@ -175,7 +175,7 @@ std::vector<Way> halves(const TransformConfig& c) {
 std::vector<Way> paired(const TransformConfig& c) {
   if (c.rows < 2) return {};
   std::vector<Way> found = ways({.n = c.n, .rows = pairs_of(c.rows)});
-  std::erase_if(found, [&](const Way& w) { return w.kind == Way::Kind::direct || (c.n % 2 == 0 && !w.one_trip); });
+  std::erase_if(found, [&](const Way& w) { return w.kind == Way::Kind::direct || (c.n % 2 == 0 && !w.is_one_trip()); });
   if (found.size() > kMostPaired) found.resize(kMostPaired);
   for (Way& w : found) w.paired = true;
   return found;

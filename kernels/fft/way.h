@@ -40,6 +40,8 @@ struct Way {
   bool by_software = false;  // starts its DMAs (rewrite/dma_starts.h)
 
   std::int64_t product() const { return n0 * n1 * n2 * n3; }
+  // Rather than its convolutions alone.
+  bool is_one_trip() const { return one_trip && kind == Kind::three_factor; }
   std::string name() const;  // "two_factor 64x64"
 };
 
