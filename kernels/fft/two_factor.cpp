@@ -86,7 +86,11 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   const Tables parts = parts_of(c), packed = two_factor_tables(c);
   View tiles[2];
   std::int64_t used[2] = {0, 0};
-  for (int i = 0; i < 2; ++i) tiles[i] = resident(k, packed[i].name, packed[i].rows, packed[i].columns);
+  for (int i = 0; i < 2; ++i) tiles[i] = k.sbuf({packed[i].rows, packed[i].columns}, f32);
+  k.dma_copy({.dst = tiles[0], .src = packed[0].declare(k)});
+  late_to_ = tiles[1], late_from_ = packed[1].declare(k);
+  // The first rows come before them where nothing else does.
+  if (c.precision != Precision::native || c.by_columns || c.folded) load_late();
   std::map<std::string, View> views;
   for (const Table& t : parts) {
     const int i = is_early(c, t) ? 0 : 1;
@@ -106,6 +110,11 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
   k.memset({.dst = zero_, .value = 0.0});
+}
+
+void TwoFactor::load_late() const {
+  if (!has_late_) k_.dma_copy({.dst = late_to_, .src = late_from_});
+  has_late_ = true;
 }
 
 // Shares of `rows` rows from `first` on: as many as fill a bank of the second product, in a loop, then what is left.
@@ -155,7 +164,9 @@ void TwoFactor::run(const View& x, const View& y) const { c_.by_columns ? turned
 void TwoFactor::natural(const View& x, const View& y, const Piece& some) const {
   tapered_shares(x.dim(0), [&](const Index& row, const Share& s) {
     const View from = x(ds(row, s.rows())), to = y(ds(row, s.rows()));
-    const View b = first(load(from, s), s, some);
+    const std::vector<View> parts = load(from, s);
+    load_late();
+    const View b = first(parts, s, some);
     if (c_.spectrum == Spectrum::forward) {
       store_half(to, second_half(b, s, some), s, some);
       if (!has_begun_row(c_) && some.start == 0) store_middle(to, b, s, some);

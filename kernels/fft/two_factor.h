@@ -99,6 +99,7 @@ class TwoFactor {
   void shares(const isa::Index& first, std::int64_t rows,
               const std::function<void(const isa::Index&, const Share&)>& body) const;
   void tapered_shares(std::int64_t rows, const std::function<void(const isa::Index&, const Share&)>& body) const;
+  void load_late() const;
   void natural(const isa::View& x, const isa::View& y, const Piece& some) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
@@ -129,6 +130,8 @@ class TwoFactor {
   isa::Kernel& k_;
   TwoFactorConfig c_;
   Parts first_[2], second_[4], middle_;  // of real numbers and imaginary ones
+  isa::View late_to_, late_from_;
+  mutable bool has_late_ = false;
   isa::View cosine_, sine_, weight_, keep_, zero_, alternating_;
 };
 
