@@ -165,6 +165,13 @@ struct OneTripRows {
     return k.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, width));
   }
 
+  // How many of some sums of `width` columns share a bank: of few ones none, so that the vector engine has the first
+  // one while the tensor engine makes the next.
+  static std::int64_t in_a_bank(std::int64_t sums, std::int64_t width) {
+    constexpr std::int64_t kFew = 4;
+    return sums <= kFew ? 1 : std::max<std::int64_t>(1, kWide / width);
+  }
+
   // to [rows, groups, size, 2] = sum times factors of the same shape. What is in PSUM is read by the vector engine.
   void twiddle(const View& to, const View& sum, const View& w) const {
     const std::int64_t rows = to.dim(0), groups = to.dim(1), size = to.dim(2);
@@ -190,7 +197,7 @@ struct OneTripRows {
   // a [j1; j2, some k0, 2]
   View first_product(const std::vector<Parts>& data) const {
     const View a = k.sbuf({n1, n2, kept, 2}, f32);
-    for (const Piece& g : even_pieces(n2, kWide / (2 * kept))) {
+    for (const Piece& g : even_pieces(n2, in_a_bank(n2, 2 * kept))) {
       const View sum = bank(n1, g.size * 2 * kept);
       for (std::int64_t i = 0; i < g.size; ++i)
         multiply(
@@ -207,7 +214,7 @@ struct OneTripRows {
   View second_product(const View& a) const {
     const View b = k.sbuf({together * n2, some.size, n1, 2}, f32);
     const std::vector<Parts> data = numbers(a);
-    const std::int64_t at_once = std::max<std::int64_t>(1, kWide / (2 * n1));
+    const std::int64_t at_once = in_a_bank(some.size, 2 * n1);
     const View factors = outer.reshape_dim(1, {f.blocks(), n1})(all, ds(some.start, some.size));
     for (std::int64_t block = 0; block < some.size;) {
       const std::int64_t size = size_of_block(block), rows = size * n2;

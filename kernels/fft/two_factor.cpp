@@ -136,7 +136,8 @@ void TwoFactor::shares(const Index& first, std::int64_t rows,
 void TwoFactor::tapered_shares(std::int64_t rows, const std::function<void(const Index&, const Share&)>& body) const {
   constexpr std::int64_t kFewShares = 3;
   const std::int64_t p = c_.p(), q = c_.q(), most = together(c_), groups = rows / (q * p);
-  const std::int64_t end = groups >= 4 && most >= 4 ? 2 : 1, begin = c_.spectrum == Spectrum::inverse && groups >= 4 * most ? most : end,
+  const std::int64_t end = groups >= 4 && most >= 4 ? 2 : 1,
+                     begin = c_.spectrum == Spectrum::inverse && groups >= 4 * most ? most : end,
                      middle = groups - begin - end;
   if (groups < 2) return shares(0, rows, body);
   std::int64_t at = 0;

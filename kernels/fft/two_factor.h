@@ -9,8 +9,10 @@
 // the second product needs it. Its result lies as it is stored. Short factors share the 128 partitions: P = 128 / n1
 // rows of the matrix in the first product, Q = 128 / n2 in the second, through tables that are block diagonal.
 //
-// Real rows and rows of half a spectrum take half the products: their first (last) product has real operands (results),
-// and in the other one both parts of a number share the partitions that half of a spectrum leaves free.
+// Real rows take less than half the products: they are real operands of the first one, of which k1 = 0 … n1 / 2 are
+// enough. Of those the results of k2 < n2 / 2 are numbers of half a spectrum, and of the others conjugates of the rest:
+// a table puts them on partitions from 64 on, the other way round. Rows of half a spectrum take half: both parts of a
+// number share the partitions in the first product, and the last one has real results.
 #pragma once
 
 #include "kernels/blas/product_block.h"
@@ -41,7 +43,7 @@ struct TwoFactorConfig {
     return folded && !by_columns ? 1 : std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, 128 / n1));
   }
   std::int64_t q() const;
-  // Of half a spectrum: whole rows of n1, and what is left.
+  // Of half a spectrum that comes: whole rows of n1, and what is left.
   std::int64_t half_rows() const { return (n() / 2 + 1) / n1; }
   std::int64_t half_rest() const { return (n() / 2 + 1) % n1; }
 };
@@ -50,8 +52,9 @@ struct TwoFactorConfig {
 isa::View times_pairs(isa::Kernel& k, const isa::View& re, const isa::View& im, const isa::View& w);
 void times_pairs(isa::Kernel& k, const isa::View& out, const isa::View& re, const isa::View& im, const isa::View& w);
 
-// Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it. Folded rows
-// have an even factor where they are cut: n2 by columns, else n1.
+// Whether there is such a kernel: factors of at most 128, n2 more than one where results are half a spectrum, and at
+// least a whole row of n1 where operands are. Folded rows have an even factor where they are cut: n2 by columns, else
+// n1.
 bool is_possible(const TwoFactorConfig& config);
 
 Tables two_factor_tables(const TwoFactorConfig& config);
