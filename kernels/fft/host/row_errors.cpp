@@ -207,6 +207,10 @@ struct LookedAt {
   double expected = expected_error(c, w) * (is_mixed ? kMixed : parts == 2 ? kUnmixed : 1);
   bool may_be_biased = !is_mixed && has_long_sums(summed(c, w));
 
+  bool is_zero(std::int64_t row) const {
+    const float* const from = x + row * c.x_width();
+    return std::all_of(from, from + c.x_width(), [](float v) { return v == 0; });
+  }
   const Size& size(std::int64_t row) const { return sizes[static_cast<std::size_t>(row)]; }
   bool is_biased(std::int64_t row, const Size& s) const {
     if (!may_be_biased) return false;
@@ -224,7 +228,7 @@ struct LookedAt {
   bool are_inexact(std::int64_t row) const {
     const Size &a = size(row), &b = size(row + 1);
     const double least = std::min(a.largest, b.largest);
-    if (least == 0) return is_alone_inexact(a.largest == 0 ? row + 1 : row);
+    if (is_zero(row) || is_zero(row + 1)) return is_alone_inexact(is_zero(row) ? row + 1 : row);
     // Both rows are made of two results each, or of one part of each.
     const Size both{least, (a.square + b.square) / 2, (a.weighed + b.weighed) / 2};
     return is_inexact(both, expected, count, parts == 1) || a.largest + b.largest > kMostBeside * least ||
@@ -290,7 +294,9 @@ std::vector<std::int64_t> inexact_rows(const kernels::TransformConfig& config, c
   for (std::int64_t r = 0; r < config.rows; r += way.paired ? 2 : 1) {
     const bool is_pair = way.paired && r + 1 < config.rows;
     if (!(is_pair ? rows.are_inexact(r) : rows.is_alone_inexact(r))) continue;
-    for (std::int64_t i = r; i < r + (is_pair ? 2 : 1); ++i) found.push_back(i);
+    for (std::int64_t i = r; i < r + (is_pair ? 2 : 1); ++i) {
+      if (!is_pair || !rows.is_zero(i)) found.push_back(i);  // zeros beside a row need no other plan
+    }
   }
   return found;
 }

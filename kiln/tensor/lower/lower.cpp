@@ -8,10 +8,10 @@
 #include <span>
 
 #include "kiln/check/check_program.h"
+#include "kiln/rewrite/dma_starts.h"
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/candidates.h"
-#include "kiln/tensor/lower/dma_starts.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
 #include "kiln/tensor/lower/reproducer.h"
@@ -110,7 +110,7 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,
                              Plans& plans) {
   const auto finished = [&](isa::Program& program) {
-    if (choice.started_by_software) start_by_software(program, arch(options.target));
+    if (choice.started_by_software) rewrite::start_by_software(program, arch(options.target));
     if (choice.says_engines) say_engines(program, arch(options.target));
   };
   std::optional<Compiled> out = Maker(cores[0], options, choice, plans).run();
