@@ -146,6 +146,8 @@ class RegionEmitter {
   const Tile* kept(const Leaf& leaf) const;
   const KeptShape* kept_blocks(Value base) const;
   Tile matrix_of_blocks(const Leaf& leaf, const KeptShape& shape);
+  const KeptShape* kept_as_columns(Value v) const;
+  Tile columns_of_blocks(Value v, const KeptShape& shape) const;
   void copy_blocks(const Tile& dst, const KeptShape& shape, const Leaf& leaf, std::int64_t wide);
   void turn_blocks(const Tile& dst, const KeptShape& shape, const isa::View& rows, const isa::Index& at,
                    std::int64_t first, std::int64_t blocks);
