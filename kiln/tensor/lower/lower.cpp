@@ -12,6 +12,7 @@
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/candidates.h"
+#include "kiln/tensor/lower/held_products.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
 #include "kiln/tensor/lower/reproducer.h"
@@ -27,7 +28,6 @@
 #include "kiln/tensor/passes/expand.h"
 #include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
-#include "kiln/tensor/passes/held_matrices.h"
 #include "kiln/tensor/passes/large_moments.h"
 #include "kiln/tensor/passes/loops_at_once.h"
 #include "kiln/tensor/passes/odd_lengths.h"
@@ -207,6 +207,8 @@ std::optional<Apart> without_loops(const Graph& graph, const Choice& last, Plans
          .category = Category::not_yet});
 }
 
+}  // namespace
+
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {
   std::vector<Diagnostic> errors;
   int refused = 0;
@@ -223,6 +225,8 @@ Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) 
   if (errors.empty()) refuse(cores, choices(options).back(), *plans);
   throw Error(std::move(errors));
 }
+
+namespace {
 
 // Ways to split a program over two cores are compared with the timing model, unless the first is taken.
 Solved solve_pair(const Graph& ready, CompileOptions options) {
@@ -299,63 +303,11 @@ Solved solve(const Graph& graph, const CompileOptions& options) {
                             options);
 }
 
-namespace {
-
-bool are_same(const Graph& a, const Graph& b) {
-  const auto same = [](const Op& x, const Op& y) {
-    return x.code == y.code && x.type == y.type && x.operands == y.operands;
-  };
-  return std::ranges::equal(a.ops(), b.ops(), same);
-}
-
-// Chains of products of a few hundred rows the other way round, what is between them in SBUF: the better of two ways.
-std::optional<Solved> solve_held(const Graph& ready, const CompileOptions& options) {
-  constexpr double kInFull = 20000;
-  std::optional<Solved> best;
-  double best_ns = 0;
-  for (const HeldMatrices which : {HeldMatrices::between, HeldMatrices::all}) {
-    // Without such a mode the tensor engine multiplies to turn results: one that is infinite would spoil others.
-    if (which == HeldMatrices::all && !arch(options.target).features.tensor_transpose_mode) continue;
-    std::optional<Graph> held = with_held_matrices(ready, which);
-    if (!held || (best && are_same(best->cores[0], *held))) continue;
-    verify(*held, "held-matrices");
-    Solved solved = first_that_fits({std::move(*held)}, options);
-    Choice kept = solved.choice;
-    kept.keeps_blocks = true;
-    std::optional<Compiled> made = make(solved.cores, options, kept, *solved.plans);
-    const bool fits = made && errors_of(*made, options).empty();
-    const double ns = quick_time_ns(fits ? made->launch() : solved.made.launch(), kInFull);
-    if (best && best_ns <= ns) continue;
-    best_ns = ns;
-    best = std::move(solved);
-  }
-  return best;
-}
-
-// Keeps what another graph of the same program came to, where it is quicker.
-void take_if_quicker(Solved& solved, Solved other) {
-  constexpr double kInstructions = 20000;
-  const auto time = [&](const Solved& s) { return quick_time_as_seen(s.made.launch(), kInstructions).ns; };
-  if (time(other) < time(solved)) std::swap(solved, other);
-  auto& all = solved.made.alternatives;
-  all.insert(all.end(), other.made.alternatives.begin(), other.made.alternatives.end());
-  std::stable_sort(all.begin() + !all.empty(), all.end(),
-                   [](const Alternative& a, const Alternative& b) { return a.time_ns < b.time_ns; });
-}
-
-}  // namespace
-
 Solved solve_after_passes(Graph ready, const CompileOptions& options) {
   const auto solved_for_cores = [&] {
     if (options.lnc == 2) return solve_pair(ready, options);
     Solved one = first_that_fits({std::move(ready)}, options);
-    if (options.level < 2) return one;
-    improve(one, options);
-    if (std::optional<Solved> held = solve_held(one.cores[0], options)) {
-      improve(*held, options);
-      take_if_quicker(one, std::move(*held));
-    }
-    return one;
+    return options.level < 2 ? std::move(one) : improved(std::move(one), options);
   };
   Solved solved = solved_for_cores();
   solved.made.by_tile_limits = instructions_by_tile_limits(solved.cores[0], arch(options.target));

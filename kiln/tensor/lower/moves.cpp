@@ -193,7 +193,7 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   join_together(lists);
   if (const auto group = turned_results_.find(&leaf); group != turned_results_.end() && lists[0].size() == 1)
     return turn_back(group->second, tile, lists[0][0]);
-  if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1 && !columns_) {
+  if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1) {
     const std::int64_t n = lists[0][0].count, blocks = (n + kBlock - 1) / kBlock, stride = lists[1][0].stride;
     const Tile turned = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {blocks * rows_}}, tile.dtype());
     turner().tile(turned, {tile.storage, tile.offset, {0, 1}, lists[0], rows_}, n);

@@ -409,6 +409,8 @@ class RegionEmitter {
   Tile load_turned_group(int leaf, const isa::Index& start, std::int64_t n, std::int64_t size);
   void turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row);
   void store_turned_group(const Leaf& leaf, const TurnedResult& result);
+  void gather_turned(const Leaf& leaf, std::int64_t n);
+  void store_turned_groups();
   void over_turned_groups(std::int64_t together);
 
   // elementwise.cpp

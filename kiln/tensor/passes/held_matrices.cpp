@@ -10,7 +10,7 @@ namespace kiln::tensor {
 namespace {
 
 // Fewer rows come by sooner than the next block of a matrix is there; more fill blocks of 128.
-constexpr std::int64_t kFewestRows = 128, kMostRows = 1024;
+constexpr std::int64_t kFewestRows = 128, kMostRows = 2048;
 constexpr std::int64_t kFewestColumns = 256, kFewestSummed = 256;
 
 class Holder {
@@ -32,7 +32,14 @@ class Holder {
     }
   }
 
-  bool is_needed() const { return std::any_of(turned_.begin(), turned_.end(), [](bool t) { return t; }); }
+  // Whether products find what they sum over turned, or what blocks of 128 rows leave empty is worth turning for.
+  bool is_needed() const {
+    for (Value v = 0; v < from_.size(); ++v) {
+      const Op& op = from_.op(v);
+      if (is_product(op.code) && (turned_[op.operands[0]] || (turned_[v] && is_better_alone(op)))) return true;
+    }
+    return false;
+  }
   Graph run();
 
  private:
@@ -49,6 +56,15 @@ class Holder {
     if (x.rank() != 2 || y.rank() != 2 || !is_given(op.operands[1]) || op.operands[0] == op.operands[1]) return false;
     const std::int64_t rows = x.shape[0];
     return rows > kFewestRows && rows <= kMostRows && x.shape[1] >= kFewestSummed && y.shape[1] >= kFewestColumns;
+  }
+
+  // Whether one product is quicker with its matrix held, and its result turned.
+  bool is_better_alone(const Op& op) const {
+    constexpr double kWorth = 1.1;
+    const auto filled = [](std::int64_t n) {
+      return static_cast<double>(n) / static_cast<double>((n + kFewestRows - 1) / kFewestRows * kFewestRows);
+    };
+    return filled(op.type.shape[1]) > kWorth * filled(op.type.shape[0]);
   }
 
   // Whether an operand of an elementwise op has one element for each column, or one in all.
