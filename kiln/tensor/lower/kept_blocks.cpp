@@ -49,7 +49,8 @@ Tile RegionEmitter::matrix_of_blocks(const Leaf& leaf, const KeptShape& shape) {
   const DType t = graph_.type(leaf.value).dtype;
   const bool straight = leaf.free[0].stride == shape.row && K == shape.all;
   if (straight && !attention_ && layout_.packed == 1 && layout_.spread.empty() && leaf.free[1].stride == 1)
-    return {storage_.kept.at(leaf.base).storage, place_in_row(leaf), {0, 1}, {{shape.pitch(), 1}, {1, columns}}, kBlock};
+    return {
+        storage_.kept.at(leaf.base).storage, place_in_row(leaf), {0, 1}, {{shape.pitch(), 1}, {1, columns}}, kBlock};
   const std::int64_t blocks = (K + kBlock - 1) / kBlock;
   const Tile out = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks * columns}}, t);
   if (straight) {

@@ -102,7 +102,8 @@ std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
   const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
   const bool is_long = K > kPieceOfSum && !splat_of(graph_, graph_.op(v).operands[0]);  // ones need no turning
-  if (K <= kBlock || is_long || kept_as_columns(v) || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
+  if (K <= kBlock || is_long || kept_as_columns(v) || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N)
+    return 0;
   if (blocks_of(K) * N * size > options_.hoisted_bytes) return 0;
   if (N * size >= kLongRun && K % kBlock == 0 && !comes_as_columns(v)) return 0;
   std::int64_t rows = kBlock;

@@ -102,7 +102,7 @@ class Holder {
   HeldMatrices which_;
   std::vector<std::vector<Value>> users_;
   std::vector<bool> turned_;
-  std::map<Value, Value> made_;  // of the new graph, by value of the old one: with rows as columns
+  std::map<Value, Value> made_;   // of the new graph, by value of the old one: with rows as columns
   std::map<Value, Value> given_;  // the same of what is not turned
 };
 
