@@ -581,6 +581,10 @@ class RegionEmitter {
   // packed_product.cpp
   Tile packed_rows(Value v);
   Tile multiply_packed(Value v, const Tile* into);
+  // stacked_product.cpp
+  std::int64_t copies_above(int leaf) const;
+  Tile load_above(int leaf, std::int64_t copies);
+  std::int64_t multiply_above(const Tile& dst, const Tile& x, const Tile& y, std::int64_t N);
   // wide_rows.cpp
   std::vector<Value> rows_as_columns() const;
   std::int64_t wide_blocks() const;
