@@ -36,8 +36,11 @@ Tile RegionEmitter::multiply_packed(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
   const std::int64_t K = graph_.type(op.operands[0]).shape.back(), N = op.type.shape.back();
   const int leaf = layout_.load_of.at({v, 1});
-  const auto held = scopes_[0].matrices.find(leaf);
-  const Tile y = held == scopes_[0].matrices.end() ? load_matrix(leaf, 0, N) : held->second;
+  const Tile* held = nullptr;
+  for (const Scope& s : scopes_) {
+    if (const auto it = s.matrices.find(leaf); it != s.matrices.end()) held = &it->second;
+  }
+  const Tile y = held ? *held : load_matrix(leaf, 0, N);
   const Tile x = packed_rows(v), dst = target(v, into);
   const bool above = y.rows > K && x.packed.stride == K && x.dims[0].stride == 1 && is_float(dst.dtype());
   const std::int64_t done = above ? multiply_above(dst, x, y, N) : 0, left = layout_.packed - done;

@@ -153,10 +153,12 @@ struct Estimator {
   }
 };
 
-// Whether a product meets one matrix, that is small, with many short rows.
+// Whether a product meets one matrix, that is small, with many short rows; or each of several, that are smaller.
 bool is_narrow(const Graph& graph, const Op& op) {
-  constexpr std::int64_t kNarrow = 512, kManyRows = 1024;
+  constexpr std::int64_t kNarrow = 512, kManyRows = 1024, kNarrower = 128, kRowsOfEach = 512;
   const Shape& y = graph.type(op.operands[1]).shape;
+  if (y.size() == 3)
+    return y[1] <= kNarrower && y[2] <= kNarrower && op.type.rank() == 3 && op.type.shape[1] >= kRowsOfEach;
   return y.size() == 2 && y[0] <= kNarrow && y[1] <= kNarrow && op.type.size() / y[1] >= kManyRows;
 }
 
