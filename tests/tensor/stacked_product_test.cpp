@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "kiln/tensor/ir/expr.h"
 #include "tests/tensor/compiled.h"
@@ -47,6 +48,21 @@ INSTANTIATE_TEST_SUITE_P(Shapes, StackedProduct,
                          testing::Values(Short{bf16, 20000, 32, 32}, Short{f32, 20000, 64, 64},
                                          Short{f32, 16001, 32, 10}, Short{bf16, 14592, 64, 33, true},
                                          Short{f32, 12345, 32, 32, true}, Short{f16, 9984, 64, 1 + 2}));
+
+// Each of several matrices, whose rows are computed before and scaled behind.
+TEST(StackedProducts, OfManyMatrices) {
+  for (const auto& [dtype, batch, rows, summed, columns] :
+       {std::tuple(bf16, 3, 1000, 64, 64), std::tuple(f32, 2, 640, 100, 30), std::tuple(f32, 3, 1024, 32, 32),
+        std::tuple(bf16, 2, 1021, 64, 40)}) {
+    Builder b("products");
+    const Expr x = exp(b.input("x", {dtype, {batch, rows, summed}}));
+    const Expr products = matmul(x, b.input("y", {dtype, {batch, summed, columns}}));
+    b.output("out", products / sum(x, {.axes = {2}, .keepdims = true}));
+    const Graph graph = b.finish();
+    for (const Target target : {Target::trn1, Target::trn2, Target::trn3})
+      EXPECT_EQ(compare(graph, 1, {.target = target}, {-1, 1}).wrong, "") << rows << " " << arch(target).name;
+  }
+}
 
 // Rows above each other in the same block of the tensor engine have nothing of each other.
 TEST(StackedProducts, KeepRowsApart) {
