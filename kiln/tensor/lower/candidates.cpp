@@ -284,6 +284,11 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     search.attempt(tried, c.what, c.worth);
   };
   if (products) try_prepared_rows(search);
+  if (search.best().has_short_runs && search.best().stores_views) {
+    Choice tried = search.choice();
+    tried.fuse.short_runs = false;
+    search.attempt(tried, "outputs put in order at the end", 1);
+  }
   if (products) try_kept_blocks(search);
   if (products)
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
