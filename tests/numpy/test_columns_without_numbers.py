@@ -20,7 +20,7 @@ FUNCTIONS = {
     "sort": lambda x, keep: np.sort(masked(x, keep, np.inf), axis=0),
     "sort of an argument": lambda x, keep: np.sort(x, axis=0),
     "largest so far": lambda x, keep: np.maximum.accumulate(masked(x, keep, -np.inf), axis=0),
-    "smallest so far, its rows": lambda x, keep: np.minimum.accumulate(np.pad(x, 1, constant_values=np.inf), axis=0) * 2,
+    "smallest so far, rows": lambda x, keep: np.minimum.accumulate(np.pad(x, 1, constant_values=np.inf), axis=0) * 2,
     "turned": lambda x, keep: (masked(x, keep, -np.inf) + 1).T * 2,
     "all are finite": lambda x, keep: np.isfinite(x * 2).all(axis=0),
     "softmax": lambda x, keep: (lambda e: e / e.sum(axis=0))(

@@ -26,6 +26,7 @@ struct Storage {
   std::vector<isa::View> outputs;
   Residency residency;
   std::set<Value> no_numbers;                // that may be NaN or infinite, for a chip that multiplies to transpose
+  bool is_alike = false;                     // whatever values are, the same instructions compute a row
   bool regroups = false;                     // copies in another order, in SBUF
   std::map<Value, Tile> kept;                // by base: (rows, elements of a row) in SBUF
   std::map<int, Tile> kept_outputs;          // of a body: state that stays in SBUF
