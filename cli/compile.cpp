@@ -59,7 +59,6 @@ tensor::Compiled compiled_now(const CompileCommand& command, const tensor::Graph
     progress.done() = part;
   };
   if (!command.cache.empty()) {
-    std::filesystem::create_directories(command.cache);
     how.file = tensor::Cache(command.cache)
                    .path(fmt::format("seed {}\n{}", command.seed, tensor::cache_key(graph, options)), "kilnsearch");
   }
@@ -71,6 +70,19 @@ tensor::CompileOptions options_of(const CompileCommand& command) {
           .level = command.level,
           .lnc = command.lnc,
           .donated = command.donated};
+}
+
+// Names of --donate are inputs.
+void require_inputs(const tensor::Graph& graph, const std::vector<std::string>& names) {
+  std::vector<std::string> inputs;
+  for (const tensor::Op& op : graph.ops()) {
+    if (op.code == tensor::OpCode::input) inputs.push_back(op.text("name"));
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(inputs, name) == inputs.end())
+      throw Error(broken(cli_rules::kUsage, fmt::format("--donate: there is no input `{}`", name),
+                         fmt::format("inputs are {}", fmt::join(inputs, ", "))));
+  }
 }
 
 // A program that is too large for one kernel.
@@ -124,8 +136,13 @@ std::vector<std::string> program_files(const std::string& out, std::size_t cores
 Outcome compile(const CompileCommand& command) {
   const bool python = command.out.ends_with(".py");
   const std::vector<std::string> files = program_files(command.out, python ? 1 : static_cast<std::size_t>(command.lnc));
-  if (!command.out.empty()) require_writable(files);
+  if (!command.out.empty()) {
+    require_apart(std::span(&command.file, 1), files);
+    require_writable(files);
+  }
+  if (!command.cache.empty()) require_folder(command.cache);
   const tensor::Graph graph = read_graph(command.file);
+  require_inputs(graph, command.donated);
   if (tensor::counted_ops(tensor::inlined(graph)) > command.kernel_ops) return compile_several(command, graph);
   const tensor::Kept kept = compiled(command, graph);
   Outcome outcome;
@@ -164,14 +181,14 @@ Command add_compile(CLI::App& root) {
   app->add_option("--lnc", command->lnc, "2: split over the two cores of a pair; two .kiln files, one .py")
       ->check(CLI::Range(1, 2));
   app->add_option("--time-limit", command->time_limit, "of the search of -O 3; with --cache it goes on where it was")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->type_name("SECONDS");
   app->add_option("--seed", command->seed, "of the search of -O 3");
   app->add_option("--donate", command->donated, "an input that the program may overwrite: updates are made in place")
       ->type_name("NAME");
   app->add_option("--kernel-ops", command->kernel_ops,
                   "programs with more ops become several kernels: model.kernel0.kiln, ..., and model.plan.json")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->type_name("N");
   app->add_flag("--report", command->report, "tell what the groups of the program are");
   app->add_option("--cache", command->cache, "a folder of compiled programs: what is in it is not compiled again")

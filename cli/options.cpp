@@ -54,6 +54,15 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag(kJsonOption, json, "print JSON, diagnostics included, to stdout");
 }
 
+CLI::Validator above_zero() {
+  const auto wrong = [](const std::string& text) -> std::string {
+    double number = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, number);
+    return is_number && number > 0 ? "" : fmt::format("`{}` is no number above zero", text);
+  };
+  return {wrong, "POSITIVE"};
+}
+
 void add_max_memory(CLI::App& app, std::int64_t& bytes) {
   app.add_option_function<std::string>(
          "--max-memory",

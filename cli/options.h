@@ -41,6 +41,8 @@ void add_source_roots(CLI::App& app, std::vector<std::string>& folders);
 // --json: the outcome as JSON on stdout, diagnostics included.
 void add_json(CLI::App& app, bool& json);
 inline constexpr const char* kJsonOption = "--json";
+// What takes a number above zero: says so where there is none.
+CLI::Validator above_zero();
 // --max-memory: bytes, as in 8G; 0 stays when it is not given.
 void add_max_memory(CLI::App& app, std::int64_t& bytes);
 

@@ -26,6 +26,8 @@ bool names_function(std::string_view file) {
   return !name.empty() && name.find_first_of("/\\.:") == std::string_view::npos;
 }
 
+std::string file_of(const std::string& path) { return names_function(path) ? path.substr(0, path.rfind(':')) : path; }
+
 bool any_python(const std::vector<std::string>& files) { return std::any_of(files.begin(), files.end(), is_python); }
 
 void add_arguments(CLI::App& app, std::vector<std::string>& arguments) {

@@ -18,6 +18,8 @@ inline constexpr const char* kTextGroup = "Programs in text form (.kiln)";
 bool is_python(std::string_view file);
 // file.py:function, a NumPy function to compile.
 bool names_function(std::string_view file);
+// The file of it, or the path as it is.
+std::string file_of(const std::string& path);
 bool any_python(const std::vector<std::string>& files);
 
 // Values of the options that say which kernel and with which arguments.

@@ -262,6 +262,7 @@ void require_fitting_options(const TimeCommand& command) {
     if (!path.empty()) outputs.push_back(path);
   }
   if (!command.kernel.record.empty()) inputs.push_back(command.kernel.record);
+  std::ranges::transform(inputs, inputs.begin(), file_of);
   require_apart(inputs, outputs);
   require_writable(outputs);
 }

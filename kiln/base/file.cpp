@@ -120,6 +120,12 @@ void write_atomically(const std::string& path, std::string_view text) {
   write_all_or_none(std::span(&file, 1));
 }
 
+void require_folder(const std::string& path) {
+  std::error_code failure;
+  fs::create_directories(path, failure);
+  if (!fs::is_directory(path)) fail_to_write(path, failure ? failure.value() : ENOTDIR);
+}
+
 void require_writable(std::span<const std::string> outputs) {
   for (const std::string& path : outputs) {
     std::error_code failure;

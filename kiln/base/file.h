@@ -52,6 +52,9 @@ struct FileParts {
 void write_all_or_none(std::span<const FileParts> files);
 void write_atomically(const std::string& path, std::string_view text);
 
+// A folder to write files into, made where it is not there.
+void require_folder(const std::string& path);
+
 // Throws Error when a file can certainly not be written, so that a long run does not end in vain.
 void require_writable(std::span<const std::string> outputs);
 // Throws Error when writing one of the outputs would overwrite one of the inputs, or the program that runs.

@@ -21,9 +21,10 @@ int instruction_of(PyFrameObject* frame) {
 #endif
 }
 
-// What runs scripts and imports modules is nobody's business either.
+// What runs scripts, imports modules and keeps values of properties is nobody's business either.
 bool is_machinery(std::string_view file) {
-  return file.starts_with("<frozen ") || file.ends_with("/runpy.py") || file.ends_with("/importlib/__init__.py");
+  return file.starts_with("<frozen ") || file.ends_with("/runpy.py") || file.ends_with("/importlib/__init__.py") ||
+         file.ends_with("/functools.py");
 }
 
 // Whose a frame is. `entry`: of the command `kiln`; what called it is the launcher, which is nobody's business either.

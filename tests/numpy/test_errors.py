@@ -33,7 +33,7 @@ def loop(x):
 @pytest.mark.parametrize("function, words", [
     (branch, ["numpy.R2", "np.where", "kiln.cond"]), (loop, ["numpy.R2"]),
     (lambda x: float(x[0, 0]), ["numpy.R3", "float()"]),
-    (lambda x: range(x.sum().astype(int)), ["numpy.R3"]),
+    (lambda x: range(x.sum().astype(int)), ["numpy.R3", "kiln.fori_loop(0, n"]),
     (lambda x: TABLE[x.argmax()], ["numpy.R3", "np.asarray(table)"]),
     (lambda x: x[x > 0], ["numpy.R6", "np.where"]),
     (lambda x: np.nonzero(x), ["numpy.R6"]),
@@ -70,6 +70,23 @@ def test_the_line_is_the_users():
     text = error_of(branch, X)
     line = inspect.getsourcelines(branch)[1] + 1
     assert f"test_errors.py:{line}" in text and "if x.sum() > 0:" in text
+
+
+def test_errors_of_what_is_compiled_later_have_the_users_line():
+    low = kiln.jit(lambda x: x + 1, lnc=2).lower(X, target="trn1")
+    with pytest.raises(AssertionError) as caught:
+        low.program  # noqa: B018
+    assert "program.R24" in str(caught.value) and "functools" not in str(caught.value)
+    assert "low.program  # noqa" in str(caught.value)
+
+
+@pytest.mark.parametrize("x, words", [
+    (np.ones(3, ">f4"), "x.astype(np.float32)"), (np.ones(3, np.complex64), "real and imaginary"),
+    (np.array([(1, 2.0)], [("a", "i4"), ("b", "f4")]), "x['a'], x['b']"), (np.array(["a"]), "strings stay on the host"),
+    (np.array([1, None]), "make it of numbers"), (np.array(["2020-01-01"], "M8[D]"), "pass them as integers")])
+def test_arguments_of_other_dtypes(x, words):
+    text = error_of(lambda x: x == x, x, kind=TypeError)
+    assert "numpy.R1" in text and words in text
 
 
 def test_results_are_refused_in_the_function():

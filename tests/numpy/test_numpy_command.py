@@ -69,6 +69,16 @@ def test_check_run_time_emit(file):
     assert "nisa.nc_matmul" in kiln_command("emit", f"{file}:layer", *SHAPES)
 
 
+@pytest.mark.parametrize("command, option", [("compile", "-o"), ("emit", "-o"), ("time", "--html")])
+def test_the_file_of_the_function_stays(file, command, option):
+    assert "would overwrite the input" in kiln_command(command, f"{file}:layer", *SHAPES, option, file, ok=False)
+    assert file.read_text() == TEXT
+
+
+def test_functions_say_themselves_what_they_overwrite(file):
+    assert "x[...] = " in kiln_command("compile", f"{file}:layer", *SHAPES, "--donate", "x", ok=False)
+
+
 def test_options_of_the_function_hold_unless_the_command_says(file):
     file.write_text(TEXT + "\n\n@kiln.jit(target='trn3', opt=1)\ndef own(x):\n    return x + 1\n")
     words = [f"{file}:own", "--arg", "x=float32[4,4]"]

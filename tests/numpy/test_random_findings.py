@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import kiln
-from against_numpy import check, same, sample
+from against_numpy import SEED, check, same, sample
 
 SHORT = [ml_dtypes.bfloat16, np.float16]
 
@@ -152,3 +152,20 @@ def test_arguments_that_numpy_refuses():
 def test_dimensions_that_vecdot_keeps():
     x, y = sample(np.float32, (3, 4, 3), 14, False), sample(np.float32, (3, 1, 3), 15, False)
     check(lambda x, y: (np.vecdot(x, y, axes=[0, 2], keepdims=True), np.vecdot(x, x, axis=1, keepdims=True)), x, y)
+
+
+def test_the_middle_of_odd_rows_on_two_cores():
+    """Both cores compute it: not one of them without the largest score, because its sums are in range, and the other
+    one with it."""
+    random = np.random.default_rng(SEED)
+    q, k, v = (random.normal(size=shape).astype(np.float32) for shape in ((3, 131, 40), (67, 40), (67, 24)))
+    slopes = (2.0 ** -np.arange(1, 4)).astype(np.float32)[:, None, None]
+    distance = np.arange(67, dtype=np.float32) - np.arange(131, dtype=np.float32)[:, None]
+
+    def attention(q, k, v):
+        scores = q @ k.T + slopes * distance
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True) @ v
+
+    for opt in (1, 2):
+        check(attention, q, k, v, lnc=2, opt=opt)

@@ -205,6 +205,23 @@ TEST(Broad, Scatter) {
   }
 }
 
+// Rows that no partition holds, of lengths that few numbers of partitions divide, and longer than one instruction
+// takes.
+TEST(Broad, ScatterLongRows) {
+  const std::int64_t zero = 0;
+  for (const auto& [t, row, mode] : {std::tuple{DType::float32, 257 * 257, "add"},
+                                     {DType::float32, 257 * 257, "set"},
+                                     {DType::int8, 70001, "maximum"},
+                                     {DType::uint8, 128 * 8193, "add"},
+                                     {DType::int16, 128 * 8193 + 77, "multiply"}}) {
+    const Graph g =
+        one(OpCode::scatter, {{t, {2, row}}, {DType::int32, {3}}, {t, {3, row}}}, {zero, std::string(mode)});
+    Arrays inputs = random_inputs(g, 5);
+    inputs["x1"].data = {1, 0, -1};
+    expect_right(g, inputs, fmt::format("scatter {} of {} rows of {}", mode, name(t), row), {Target::trn1});
+  }
+}
+
 // Sums of many rows go 128 at a time; a row that is no number spoils its own place alone.
 TEST(Broad, ScatterManyRows) {
   const std::int64_t zero = 0, single = 1;

@@ -291,6 +291,21 @@ def test_cache(tmp_path):
     assert third.returncode == 0 and third.stdout == first.stdout
 
 
+@pytest.mark.parametrize("words, said", [
+    (["-o", "mlp.kt"], "`mlp.kt` would overwrite the input"), (["--cache", "mlp.kt"], "cannot write `mlp.kt`"),
+    (["--cache", "/proc/none/here", "-O", 3], "cannot write `/proc/none/here`"),
+    (["--donate", "z"], "--donate: there is no input `z`"), (["--donate", "x", "none"], "inputs are x, w, u"),
+    (["-O", 3, "--time-limit", -1], "--time-limit: `-1` is no number above zero\n"),
+    (["--time-limit", "soon"], "`soon` is no number above zero\n"),
+    (["--kernel-ops", 0], "--kernel-ops: `0` is no number above zero\n")])
+def test_what_cannot_be_done_is_said(tmp_path, words, said):
+    """Before anything is compiled, and nothing is overwritten."""
+    (tmp_path / "mlp.kt").write_text(MLP)
+    done = kiln_command("compile", "mlp.kt", *words, cwd=tmp_path)
+    assert done.returncode == 2 and said in done.stderr and "bug" not in done.stderr, done.stderr
+    assert (tmp_path / "mlp.kt").read_text() == MLP and len(list(tmp_path.iterdir())) == 1
+
+
 def test_page_has_groups(tmp_path):
     (tmp_path / "softmax.kt").write_text(SOFTMAX)
     done = kiln_command("time", tmp_path / "softmax.kt", "--html", tmp_path / "page.html")

@@ -74,7 +74,7 @@ void Cache::put(const std::string& key, const Kept& kept) const {
   const Json json{
       {"key", key}, {"programs", programs}, {"report", kept.report}, {"groups", kept.groups}, {"constants", constants}};
   const std::vector<std::uint8_t> cbor = Json::to_cbor(json);
-  std::filesystem::create_directories(folder_);
+  require_folder(folder_);
   write_atomically(path(key), std::string(cbor.begin(), cbor.end()));
 }
 

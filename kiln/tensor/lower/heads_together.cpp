@@ -89,7 +89,7 @@ bool RegionEmitter::is_stored_alone(const Together& t) const {
 }
 
 std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
-  if (!options_.unshifted || (options_.heads_together & 3) == 0 || layout_.packed != 1) return {};
+  if (!options_.unshifted || storage_.is_alike || (options_.heads_together & 3) == 0 || layout_.packed != 1) return {};
   if (attention_ && attention_->few) return {};
   for (Value v : fusion_.regions[region_].ops) {
     const auto a = softmax_of(v);

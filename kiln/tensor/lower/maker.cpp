@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "kiln/tensor/passes/layout.h"
+#include "kiln/tensor/passes/no_numbers.h"
+#include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/tile.h"
 
@@ -90,6 +92,8 @@ bool Maker::prepare() {
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
     if (!plan(static_cast<int>(r))) return false;
   }
+  storage_.is_alike = writes_middle(graph_);
+  if (!chip_.features.tensor_transpose_mode) storage_.no_numbers = no_numbers(graph_);
   storage_.residency = residency(graph_, fusion_, layouts_, chip_, choice_.keeps_blocks && !bound_);
   find_updates();
   if (choice_.moving_views) {

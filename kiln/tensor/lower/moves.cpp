@@ -45,8 +45,8 @@ Tile RegionEmitter::load(int index) {
     join_together(one);
     const DType t = graph_.type(leaf.value).dtype;
     Tile tile = new_tile(k_, Memory::sbuf, rows_, {1, Strided{0, from}.shape()}, t);
-    turner().from_hbm({tile.storage, 0, {0, 1}, {{1, one[0][0].count}}, rows_}, storage_.of.at(leaf.base), at, rows_,
-                      one[0][0].stride, one[0][0].count);
+    turner_of(leaf).from_hbm({tile.storage, 0, {0, 1}, {{1, one[0][0].count}}, rows_}, storage_.of.at(leaf.base), at,
+                             rows_, one[0][0].stride, one[0][0].count);
     return tile;
   }
   Free free{leaf.packed == 0 ? 1 : layout_.packed, {}};
@@ -162,6 +162,13 @@ bool RegionEmitter::is_turned(const Leaf& leaf) const {
   return one[0].size() == 1 && one[0][0].stride > 1 && one[0][0].count >= 8;
 }
 
+// Products with 0 and 1 make NaN of what is no number, for all that is turned with it.
+Turner RegionEmitter::turner_of(const Leaf& leaf) {
+  Turner made = turner();
+  made.as_bits = storage_.no_numbers.contains(leaf.value) || storage_.no_numbers.contains(leaf.base);
+  return made;
+}
+
 // What leaves PSUM for HBM is converted on the way.
 Tile RegionEmitter::in_dtype_of_store(const Tile& t, const Free& free, DType dtype) {
   const Tile out = new_tile(k_, Memory::sbuf, rows_, free, dtype);
@@ -192,11 +199,11 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   lists[1].insert(lists[1].end(), to.begin(), to.end());
   join_together(lists);
   if (const auto group = turned_results_.find(&leaf); group != turned_results_.end() && lists[0].size() == 1)
-    return turn_back(group->second, tile, lists[0][0]);
+    return turn_back(group->second, tile, lists[0][0], turner_of(leaf));
   if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1) {
     const std::int64_t n = lists[0][0].count, blocks = (n + kBlock - 1) / kBlock, stride = lists[1][0].stride;
     const Tile turned = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {blocks * rows_}}, tile.dtype());
-    turner().tile(turned, {tile.storage, tile.offset, {0, 1}, lists[0], rows_}, n);
+    turner_of(leaf).tile(turned, {tile.storage, tile.offset, {0, 1}, lists[0], rows_}, n);
     const isa::View& whole = leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
     const std::int64_t row = turned.storage.dim(1), full = n / kBlock;
     if (full)

@@ -25,6 +25,8 @@ struct Storage {
   std::map<Value, isa::Index> begins;  // of those that begin elsewhere than at the first element of their storage
   std::vector<isa::View> outputs;
   Residency residency;
+  std::set<Value> no_numbers;                // that may be NaN or infinite, for a chip that multiplies to transpose
+  bool is_alike = false;                     // whatever values are, the same instructions compute a row
   bool regroups = false;                     // copies in another order, in SBUF
   std::map<Value, Tile> kept;                // by base: (rows, elements of a row) in SBUF
   std::map<int, Tile> kept_outputs;          // of a body: state that stays in SBUF
@@ -407,7 +409,7 @@ class RegionEmitter {
   isa::Dim turned_row(const Leaf& leaf) const;
   std::int64_t turned_together() const;
   Tile load_turned_group(int leaf, const isa::Index& start, std::int64_t n, std::int64_t size);
-  void turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row);
+  void turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row, const Turner& turner);
   void store_turned_group(const Leaf& leaf, const TurnedResult& result);
   void gather_turned(const Leaf& leaf, std::int64_t n);
   void store_turned_groups();
@@ -574,6 +576,7 @@ class RegionEmitter {
   void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,
                   std::int64_t columns, std::int64_t stride);
   Turner turner();
+  Turner turner_of(const Leaf& leaf);  // of columns of HBM
   void load_turned(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t K, std::int64_t stride,
                    std::int64_t columns);
   Engine evacuator();

@@ -23,6 +23,21 @@ std::int64_t lanes_of(std::int64_t row) {
   return lanes;
 }
 
+// Elements of a row on some partitions: runs of `length` on each of `lanes`, `each` apart.
+struct Piece {
+  std::int64_t lanes, each, length;
+};
+
+// A row, in pieces that fit the chip together: all of it on as many partitions as it divides into, or, where these are
+// few for so long a row, on 128 of them and a rest.
+void over_pieces(isa::Kernel& k, std::int64_t row, const std::function<void(const Index&, const Piece&)>& body) {
+  constexpr std::int64_t kFewLanes = 64, kShort = 4000, kLongest = 8192;
+  const std::int64_t divisor = lanes_of(row), lanes = divisor < kFewLanes && row / divisor > kShort ? kBlock : divisor,
+                     each = row / lanes, rest = row % lanes;
+  k.tiles(each, kLongest, [&](const Index& first, std::int64_t length) { body(first, {lanes, each, length}); });
+  if (rest > 0) body(lanes * each, {rest, 1, 1});
+}
+
 // The low bytes of 32-bit integers.
 View low_bytes(const View& wide, DType t) {
   const std::int64_t ratio = 4 / size_bytes(t);
@@ -63,25 +78,27 @@ void Copies::scatter_rows_in_order(Value v) {
   const Op& op = graph.op(v);
   const std::string& mode = op.text("mode");
   const View& dst = storage.of.at(v);
-  const std::int64_t row = op.type.shape[1], m = graph.type(op.operands[1]).size(), lanes = lanes_of(row),
-                     each = row / lanes;
+  const std::int64_t row = op.type.shape[1], m = graph.type(op.operands[1]).size();
   const auto [indices, at] = stored(op.operands[1]);
   const auto [updates, from] = stored(op.operands[2]);
   const isa::Dim rows = from.dims[0], columns = from.dims[1];
   k.loop(m, [&, indices = indices, updates = updates, at = at, from = from](Index i) {
     const isa::Reg index = k.reg();
     k.register_load({.dst = index, .src = indices.ap({{1, 1}}, at.offset + i * at.dims[0].stride)});
-    View more = k.sbuf({lanes, each}, dst.dtype());
-    k.dma_copy(
-        {.dst = more,
-         .src = updates.ap({{columns.stride * each, lanes}, {columns.stride, each}}, from.offset + i * rows.stride)});
-    const View place = dst.ap({{each, lanes}, {1, each}}).scalar_offset(index, row);
-    if (mode != "set") {
-      const View now = k.sbuf({lanes, each}, dst.dtype());
-      k.dma_copy({.dst = now, .src = place});
-      more = combined(now, more, mode, op.type.dtype == DType::bool_);
-    }
-    k.dma_copy({.dst = place, .src = more});
+    over_pieces(k, row, [&](const Index& first, const Piece& piece) {
+      const auto [lanes, each, length] = piece;
+      View more = k.sbuf({lanes, length}, dst.dtype());
+      k.dma_copy({.dst = more,
+                  .src = updates.ap({{columns.stride * each, lanes}, {columns.stride, length}},
+                                    from.offset + i * rows.stride + first * columns.stride)});
+      const View place = dst.ap({{each, lanes}, {1, length}}, first).scalar_offset(index, row);
+      if (mode != "set") {
+        const View now = k.sbuf({lanes, length}, dst.dtype());
+        k.dma_copy({.dst = now, .src = place});
+        more = combined(now, more, mode, op.type.dtype == DType::bool_);
+      }
+      k.dma_copy({.dst = place, .src = more});
+    });
   });
 }
 

@@ -21,7 +21,7 @@ bool Copies::adds_in_blocks(Value v) const {
   constexpr std::int64_t kFewRows = 16;
   const Op& op = graph.op(v);
   const DType t = op.type.dtype;
-  return op.text("mode") == "add" && is_float(t) && size_bytes(t) >= 2 && !in_place.contains(v) &&
+  return op.text("mode") == "add" && is_float(t) && size_bytes(t) >= 2 && !in_place.contains(v) && !storage.is_alike &&
          graph.type(op.operands[2]).dtype == t && graph.type(op.operands[1]).size() >= kFewRows &&
          op.type.shape[1] * size_bytes(t) <= kSumBytes;
 }

@@ -23,34 +23,57 @@ void over_blocks(isa::Kernel& k, std::int64_t K, const std::function<void(Index,
   if (K % kBlock) body(whole, K % kBlock);
 }
 
+View Turner::room(const isa::Shape& shape, DType dtype) const {
+  return as_bits ? k.sbuf(shape, dtype) : k.psum(shape, dtype);
+}
+
+// Products with 0 and 1 leave integers of 16 bits as they are, whatever numbers the bits are.
+void Turner::block(const View& dst, const View& data) const {
+  if (!as_bits) {
+    k.nc_transpose({.dst = dst, .data = data});
+    return;
+  }
+  const std::int64_t rows = data.dim(0), columns = data.dim(1), halves = size_bytes(data.dtype()) / 2;
+  View whole = data;
+  if (data.stride(1) != 1) {
+    whole = k.sbuf({rows, columns}, data.dtype());
+    k.tensor_copy({.dst = whole, .src = data});
+  }
+  for (std::int64_t h = 0; h < halves; ++h) {
+    const View numbers = k.sbuf({rows, columns}, DType::float32), turned = k.psum({columns, rows}, DType::float32);
+    k.tensor_copy({.dst = numbers, .src = whole.view(DType::uint16).slice(1, h, columns, halves)});
+    k.nc_transpose({.dst = turned, .data = numbers});
+    k.tensor_copy({.dst = dst.view(DType::uint16).slice(1, h, rows, halves), .src = turned, .engine = evacuator()});
+  }
+}
+
 // Blocks of 128 columns of src, turned: dst has a row per column of src. As many as fit a bank of PSUM leave it at
 // once.
 void Turner::tile(const Tile& dst, const Tile& src, std::int64_t columns) const {
   const std::int64_t rows = src.rows, whole = columns / kBlock;
   const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(src.dtype())));
   const auto turn = [&](const View& turned, Index b, std::int64_t n) {
-    k.nc_transpose({.dst = turned,
-                    .data = src.storage.ap({{src.storage.dim(1), rows}, {src.dims[0].stride, n}},
-                                           src.offset + b * (kBlock * src.dims[0].stride))});
+    block(turned, src.storage.ap({{src.storage.dim(1), rows}, {src.dims[0].stride, n}},
+                                 src.offset + b * (kBlock * src.dims[0].stride)));
   };
   const std::int64_t moved = size_bytes(src.dtype()) == 2 && src.dims[0].stride == 1 ? whole * by_dma / 16 : 0;
   if (moved > 0)
     k.dma_transpose({.dst = dst.storage.ap({{dst.storage.dim(1), kBlock}, {rows, moved}, {1, rows}}, dst.offset),
                      .src = src.storage.ap({{src.storage.dim(1), rows}, {kBlock, moved}, {1, kBlock}}, src.offset)});
   k.tiles(whole - moved, together, [&](Index start, std::int64_t m) {
-    const View turned = k.psum({kBlock, m * rows}, src.dtype());
+    const View turned = room({kBlock, m * rows}, src.dtype());
     const Index first = start + moved;
     const auto one = [&](Index i) { turn(turned.ap({{m * rows, kBlock}, {1, rows}}, i * rows), first + i, kBlock); };
     if (m == 1)
       one(0);
     else
       k.loop(m, one);
-    k.tensor_copy({.dst = block(dst, first, 0, kBlock, m * rows, rows), .src = turned, .engine = evacuator()});
+    k.tensor_copy({.dst = tensor::block(dst, first, 0, kBlock, m * rows, rows), .src = turned, .engine = evacuator()});
   });
   if (const std::int64_t n = columns % kBlock) {
-    const View turned = k.psum({n, rows}, src.dtype());
+    const View turned = room({n, rows}, src.dtype());
     turn(turned, whole, n);
-    k.tensor_copy({.dst = block(dst, whole, 0, n, rows, rows), .src = turned, .engine = evacuator()});
+    k.tensor_copy({.dst = tensor::block(dst, whole, 0, n, rows, rows), .src = turned, .engine = evacuator()});
   }
 }
 
@@ -58,17 +81,17 @@ void Turner::strided(const Tile& dst, const Tile& src, std::int64_t blocks) cons
   const std::int64_t rows = src.rows, columns = dst.rows, stride = src.dims[0].stride;
   const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(src.dtype())));
   k.tiles(blocks, together, [&](Index first, std::int64_t m) {
-    const View turned = k.psum({columns, m * rows}, src.dtype());
+    const View turned = room({columns, m * rows}, src.dtype());
     const auto one = [&](Index i) {
-      k.nc_transpose({.dst = turned.ap({{m * rows, columns}, {1, rows}}, i * rows),
-                      .data = src.storage.ap({{src.storage.dim(1), rows}, {stride * blocks, columns}},
-                                             src.offset + (first + i) * stride)});
+      block(
+          turned.ap({{m * rows, columns}, {1, rows}}, i * rows),
+          src.storage.ap({{src.storage.dim(1), rows}, {stride * blocks, columns}}, src.offset + (first + i) * stride));
     };
     if (m == 1)
       one(0);
     else
       k.loop(m, one);
-    k.tensor_copy({.dst = block(dst, first, 0, columns, m * rows, rows), .src = turned, .engine = evacuator()});
+    k.tensor_copy({.dst = tensor::block(dst, first, 0, columns, m * rows, rows), .src = turned, .engine = evacuator()});
   });
 }
 
@@ -82,10 +105,9 @@ void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::in
       1, std::min(arch.psum_bank_bytes / (kBlock * size_bytes(t)), kRowBytes / (K * size_bytes(t))));
   const auto turn = [&](const Tile& rows, Index first, std::int64_t m, std::int64_t n) {  // m blocks of n columns
     over_blocks(k, K, [&](Index b, std::int64_t depth) {
-      const View turned = k.psum({depth, m * n}, t);
+      const View turned = room({depth, m * n}, t);
       const auto one = [&](Index i) {
-        k.nc_transpose({.dst = turned.ap({{m * n, depth}, {1, n}}, i * n),
-                        .data = view_of(rows, {{1, depth}}, i * K + b * kBlock)});
+        block(turned.ap({{m * n, depth}, {1, n}}, i * n), view_of(rows, {{1, depth}}, i * K + b * kBlock));
       };
       if (m == 1)
         one(0);

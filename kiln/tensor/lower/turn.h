@@ -15,6 +15,7 @@ struct Turner {
   const Arch& arch;
   std::function<Engine()> evacuator;  // who empties PSUM
   std::int64_t by_dma = 0;            // of 16 blocks of a tile, where elements have 16 bits
+  bool as_bits = false;  // halves of elements as integers: for a tensor engine that multiplies what may be no number
 
   // Blocks of 128 columns of src, whose free dimension is one: dst has a row per column, block after block.
   void tile(const Tile& dst, const Tile& src, std::int64_t columns) const;
@@ -24,6 +25,9 @@ struct Turner {
   // Blocks are `width` apart, unless it is 0, when they follow each other.
   void from_hbm(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t K, std::int64_t stride,
                 std::int64_t columns, std::int64_t width = 0) const;
+  // One block: dst, from room(), has a row per column of data.
+  void block(const isa::View& dst, const isa::View& data) const;
+  isa::View room(const isa::Shape& shape, DType dtype) const;
   static bool takes(DType dtype) { return is_float(dtype) && size_bytes(dtype) >= 2; }
 };
 

@@ -82,16 +82,17 @@ Tile RegionEmitter::load_turned_group(int index, const Index& start, std::int64_
   const Tile out = new_tile(k_, Memory::sbuf, std::min(n, size), {1, {blocks * row.count}}, t);
   start_ = start;
   const Index at = place(leaf);
+  const Turner turner = turner_of(leaf);
   over_parts(k_, row.count, depth, bank, [&](Index first, std::int64_t m, std::int64_t rows) {
     const View wide = k_.sbuf({rows, m * n}, t);
     k_.dma_copy({.dst = wide.ap({{m * n, rows}, {n, m}, {1, n}}),
                  .src = storage_.of.at(leaf.base).ap({{row.stride, rows}, {row.stride * depth, m}, {1, n}},
                                                      at + first * (depth * row.stride))});
     over_parts(k_, n, size, 1, [&](Index block, std::int64_t, std::int64_t columns) {
-      const View turned = k_.psum({columns, m * rows}, t);
+      const View turned = turner.room({columns, m * rows}, t);
       times_over(k_, m, [&](Index i) {
-        k_.nc_transpose({.dst = turned.ap({{m * rows, columns}, {1, rows}}, i * rows),
-                         .data = wide.ap({{m * n, rows}, {1, columns}}, i * n + block * size)});
+        turner.block(turned.ap({{m * rows, columns}, {1, rows}}, i * rows),
+                     wide.ap({{m * n, rows}, {1, columns}}, i * n + block * size));
       });
       k_.tensor_copy(
           {.dst = out.storage.ap({{out.storage.dim(1), columns}, {1, m * rows}}, block * row.count + first * depth),
@@ -103,14 +104,14 @@ Tile RegionEmitter::load_turned_group(int index, const Index& start, std::int64_
 }
 
 // What a block has computed, turned back and beside what the other blocks have.
-void RegionEmitter::turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row) {
+void RegionEmitter::turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row, const Turner& turner) {
   const DType t = tile.dtype();
   const std::int64_t depth = result.depth, bank = arch_.psum_bank_bytes / (rows_ * size_bytes(t)), n = result.columns;
   over_parts(k_, row.count, depth, bank, [&](Index first, std::int64_t m, std::int64_t rows) {
-    const View turned = k_.psum({rows, m * rows_}, t);
+    const View turned = turner.room({rows, m * rows_}, t);
     times_over(k_, m, [&](Index i) {
-      k_.nc_transpose({.dst = turned.ap({{m * rows_, rows}, {1, rows_}}, i * rows_),
-                       .data = view_of(tile, {{row.stride, rows}}, (first * depth + i * depth) * row.stride)});
+      turner.block(turned.ap({{m * rows_, rows}, {1, rows_}}, i * rows_),
+                   view_of(tile, {{row.stride, rows}}, (first * depth + i * depth) * row.stride));
     });
     k_.tensor_copy({.dst = result.all.ap({{result.all.dim(1), rows}, {n, m}, {1, rows_}}, first * n + result.at),
                     .src = turned.ap({{m * rows_, rows}, {rows_, m}, {1, rows_}}),

@@ -54,7 +54,9 @@ bool RegionEmitter::is_quotient(const Attention& a) const {
 }
 
 bool RegionEmitter::goes_unshifted(const Attention& a) const {
-  if (layout_.packed != 1 || layout_.partitions < kFewest || !options_.unshifted || !is_quotient(a)) return false;
+  if (layout_.packed != 1 || layout_.partitions < kFewest || !options_.unshifted || storage_.is_alike ||
+      !is_quotient(a))
+    return false;
   const DType t = graph_.type(graph_.op(a.result).operands[0]).dtype;
   if (t != DType::bfloat16 && t != DType::float32) return false;  // float16 ends at 65504
   const std::int64_t N = graph_.type(a.scores).shape.back(), D = graph_.type(a.result).shape.back();

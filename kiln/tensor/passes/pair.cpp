@@ -354,6 +354,13 @@ bool agrees(const Graph& graph, const Pairing& pairing) {
   });
 }
 
+bool writes_middle(const Graph& half) {
+  return std::any_of(half.ops().begin(), half.ops().end(), [&](const Op& op) {
+    if (op.code != OpCode::pair_part) return false;
+    return 2 * half.type(op.operands[0]).shape[op.integer("axis")] != op.integer("extent");
+  });
+}
+
 Graph half_of(const Graph& graph, const Pairing& pairing, int core) { return Halver(graph, pairing, core).run(); }
 
 }  // namespace kiln::tensor

@@ -27,6 +27,10 @@ std::vector<Pairing> pairings(const Graph& graph, const Arch& arch);
 // is rounded in another order.
 bool agrees(const Graph& graph, const Pairing& pairing);
 
+// Of the program of one core: whether both write the middle of an output. No value may decide how that is computed,
+// since the cores see different ones.
+bool writes_middle(const Graph& half);
+
 // The program of one core.
 Graph half_of(const Graph& graph, const Pairing& pairing, int core);
 

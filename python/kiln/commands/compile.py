@@ -6,10 +6,13 @@ import sys
 
 import numpy as np
 
+from kiln import _kiln
 from kiln._files import write_aside
 from kiln._trace.errors import NkiValidationError
 from kiln.commands import numpy_function, refusal
+from kiln.commands.named_function import file_of
 from kiln.commands.options import Options
+from kiln.numpy._rules import FILE_FUNCTION, refuse
 
 
 def main(request):
@@ -17,6 +20,11 @@ def main(request):
     options, given = Options(request), request.options
     path = options.files[0]
     try:
+        if "donate" in given:
+            refuse(FILE_FUNCTION, f"--donate {given['donate'][-1]}",
+                   "a function overwrites the arguments that it writes to: x[...] = ... says which")
+        if options.out:
+            _kiln.require_outputs([file_of(path)], [options.out])
         with contextlib.redirect_stdout(sys.stderr):
             level = int(given["O"][-1]) if "O" in given else None
             made = numpy_function.lowered(path, options, level, _search(given), _most_ops(given))

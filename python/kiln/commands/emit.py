@@ -9,6 +9,7 @@ from kiln._files import write_aside
 from kiln._trace import rules, simulate
 from kiln._trace.errors import NkiValidationError, refuse
 from kiln.commands import kernel_file, numpy_function, refusal, target
+from kiln.commands.named_function import file_of
 from kiln.commands.options import Options
 
 
@@ -21,7 +22,7 @@ def main(request):
             refuse(rules.ONE_KERNEL, f"`{path}` and `{options.files[1]}` are given",
                    "a kernel in Python brings both cores itself, see --lnc")
         if options.out is not None:
-            _kiln.require_outputs([path, *filter(None, [options.record])], [options.out])
+            _kiln.require_outputs([file_of(path), *filter(None, [options.record])], [options.out])
         text = _source(path, options)
     except NkiValidationError as error:
         return refusal.told(path, error)

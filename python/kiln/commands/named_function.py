@@ -9,6 +9,12 @@ def split(path):
     return (file, name) if colon and file.endswith(".py") else None
 
 
+def file_of(path):
+    """The file of file.py:function, or the path as it is."""
+    parts = split(path)
+    return parts[0] if parts else path
+
+
 def nki_kernel(path):
     """(file, function) of file.py:function when the function is a kernel: decorated with what comes from nki. The file
     does not run."""

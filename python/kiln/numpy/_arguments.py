@@ -143,8 +143,7 @@ def dtype_for_chip(dtype, name, x64):
         return dtype
     if _dtypes.is_wide(dtype) and x64 == "narrow":
         return _dtypes.narrow(dtype)
-    refuse(WIDE, f"`{name}` is {dtype}", "" if _dtypes.is_wide(dtype) else "convert it: the chip has no such numbers",
-           kind=TypeError)
+    refuse(WIDE, f"`{name}` is {dtype}", _dtypes.remedy(dtype), kind=TypeError)
 
 
 def narrowed(array, dtype, name):

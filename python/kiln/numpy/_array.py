@@ -16,7 +16,8 @@ from kiln.numpy._trace import active
 
 _REMEDY_INDEX = (
     "a table that is indexed at run time has to be an argument or np.asarray(table) inside of the function; "
-    "a slice with such bounds is kiln.numpy.dynamic_slice(x, start, size, axis)"
+    "a slice with such bounds is kiln.numpy.dynamic_slice(x, start, size, axis), a loop with so many passes "
+    "kiln.fori_loop(0, n, body, state)"
 )
 _REMEDY_HOST = (
     "np.float32(x) is written x.astype(np.float32), a list of arrays np.stack(list); a table that is indexed at run "

@@ -35,6 +35,15 @@ _REMEDIES = {
 }
 
 
+def remedy(dtype):
+    """What to do with an array of a dtype that the chip lacks; nothing where the rule says it."""
+    if dtype.fields:
+        return "pass an array for each field: " + ", ".join(f"x[{name!r}]" for name in dtype.names)
+    if not dtype.isnative:
+        return f"its bytes are in the other order: pass x.astype(np.{dtype.newbyteorder('=')})"
+    return _REMEDIES.get(dtype.kind, "")
+
+
 def is_float(dtype):
     return dtype.kind == "f" or (dtype.kind == "V" and dtype in NAME)
 
@@ -53,7 +62,7 @@ def narrow(dtype):
     if dtype in NAME:
         return dtype
     if dtype not in _NARROW:
-        refuse(WIDE, f"an array of {dtype}", _REMEDIES.get(dtype.kind, ""), kind=TypeError)
+        refuse(WIDE, f"an array of {dtype}", remedy(dtype), kind=TypeError)
     return _NARROW[dtype]
 
 
