@@ -467,6 +467,7 @@ Tile RegionEmitter::activate(Value v, const Tile* into) {
     k_.activation(args);
   });
   if (sum && is_summed_across(v, graph_.type(*sum))) scopes_.back().values[*sum] = across(*total);
+  if (sum && layout_.parts > 1) scopes_.back().values[*sum] = across_parts(*total, AluOp::add);
   return dst;
 }
 

@@ -28,6 +28,7 @@
 #include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/large_moments.h"
+#include "kiln/tensor/passes/norm_rows.h"
 #include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
@@ -48,6 +49,7 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"expand", expand, true},
                             {"odd-lengths", with_even_lengths},
                             {"turn-columns", with_turned_columns},
+                            {"norm-rows", with_norm_rows},
                             {"large-moments", with_large_moments},
                             {"decompose", decompose, true},
                             {"simplify", canonicalize, true},

@@ -163,6 +163,7 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   }
   const DType stored_as = graph_.type(leaf.value).dtype;
   const Tile tile = given.in_psum() && stored_as != DType::bool_ ? in_dtype_of_store(given, free, stored_as) : given;
+  if (layout_.parts > 1 && leaf.partition == 0) return store_of_rows(leaf, tile);
   Dims to = leaf.free;
   Index at = place(leaf);
   if (columns_ && !to.empty() && to.back().count == columns_->extent) {

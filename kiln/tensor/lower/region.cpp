@@ -86,6 +86,7 @@ void RegionEmitter::emit() {
     if (is_product(graph_.op(v).code)) depths_[v] = find_depth(v);
   }
   if (layout_.spread.empty()) find_moments();
+  make_ones_of_parts();
   make_scratch();
   make_ramps();
   find_row_sums();
@@ -451,6 +452,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
 Free RegionEmitter::free_of(const Shape& shape, std::size_t row_dims_of) const {
   Free out{layout_.packed, {}};
   for (std::size_t d = 0; d < shape.size(); ++d) out.dims.push_back(d < row_dims_of ? 1 : shape[d]);
+  if (row_dims_of < shape.size() && shape[row_dims_of] > 1) out.dims[row_dims_of] /= layout_.parts;
   if (columns_ && !out.dims.empty() && out.dims.back() == columns_->extent) out.dims.back() = columns_->size;
   return out;
 }

@@ -439,6 +439,7 @@ class RegionEmitter {
 
   // reduce.cpp
   Tile reduce(Value v, const Tile* into, bool negate = false);
+  Tile reduce_elements(Value v, const Tile* into, bool negate = false);
   std::optional<Tile> negated(Value user, int at);
   Tile reduce_integers(Value v, const Tile& x, const Tile* into);
   Tile scan(Value v, const Tile* into);
@@ -449,6 +450,13 @@ class RegionEmitter {
   bool sums_apart(Value v) const;
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
+
+  // row_parts.cpp
+  void make_ones_of_parts();
+  isa::View turned_column(const Tile& column);
+  Tile across_parts(const Tile& column, AluOp op, double factor = 1, const Tile* into = nullptr);
+  Tile moments_of_parts(const Tile& of_parts);
+  void store_of_rows(const Leaf& leaf, const Tile& column);
 
   // positions.cpp
   // The best element of each line and its place; of pieces of wide rows, where the next one starts.

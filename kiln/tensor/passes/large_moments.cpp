@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kiln/tensor/passes/norm_group.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 
@@ -25,6 +26,7 @@ class SpreadFinder {
   // What v is the variance of.
   std::optional<SpreadAlong> spread_of(Value v) const {
     const Op& op = g_.op(v);
+    if ((op.code == OpCode::variance || op.code == OpCode::mean) && is_reduced_in_parts(g_, v)) return {};
     if (op.code == OpCode::variance) return worth({op.operands[0], op.ints("axes")});
     if (op.code != OpCode::mean) return {};
     const Op& square = g_.op(op.operands[0]);
