@@ -7,9 +7,10 @@ namespace kiln::tensor {
 
 using isa::View;
 
-// Ones that sums of a row are products with, for blocks of one row.
+// Ones that sums of a row are products with, where there are blocks of one row.
 void RegionEmitter::make_ones_of_parts() {
-  if (layout_.parts == 1) return;
+  const std::int64_t at_once = layout_.units_of(arch_.partitions);
+  if (layout_.parts == 1 || (at_once > 1 && layout_.units() % at_once != 1)) return;
   ones_ = k_.sbuf({layout_.parts, layout_.parts}, DType::float32);
   k_.memset({.dst = *ones_, .value = 1.0});
 }

@@ -245,8 +245,8 @@ std::optional<Value> stepwise_reduction(const Rewriting& r) {
   const std::int64_t rows = product(kept_shape), n = product(x.shape(), first, x.shape().size());
   std::int64_t lanes = 1;
   const bool lies_in_rows = n <= kLongOfProduct && is_made_of_product(r.from, r.op.operands[0]);
-  const auto reduction = static_cast<Value>(&r.op - r.from.ops().data());
-  if (rows < kFew && n >= kLong && !lies_in_rows && !is_reduced_in_parts(r.from, reduction)) {
+  if (is_reduced_in_parts(r.from, static_cast<Value>(&r.op - r.from.ops().data()))) return {};
+  if (rows < kFew && n >= kLong && !lies_in_rows) {
     if (const auto v = rows_first(r)) return v;
     std::int64_t prefix = 1;  // where dimensions begin, so that what is computed before can keep its rows
     for (std::size_t d = first; d < x.shape().size(); ++d) {

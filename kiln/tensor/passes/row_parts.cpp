@@ -1,6 +1,7 @@
 #include "kiln/tensor/passes/row_parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "kiln/tensor/passes/rewrite.h"
@@ -58,15 +59,26 @@ std::int64_t parted_length(const Graph& graph, const Fusion& fusion, int region,
 std::vector<std::int64_t> parts_of_rows(const Graph& graph, const Fusion& fusion, int region, std::int64_t rows) {
   constexpr std::int64_t kLanes = 128, kFewestElements = 128;
   const std::int64_t length = parted_length(graph, fusion, region, rows);
-  std::vector<std::int64_t> out;
-  if (length < 2) return out;
+  if (length < 2) return {};
   std::int64_t elements = 1;  // of a row
   for (Value v : fusion.regions[region].ops) elements = std::max(elements, graph.type(v).size() / rows);
+  std::vector<std::int64_t> possible;
   for (std::int64_t parts = 2; parts <= std::min(kLanes, length); ++parts) {
     const bool fills = 8 * (kLanes / parts * parts) >= 7 * kLanes || rows == 1;
-    if (length % parts == 0 && elements / parts >= kFewestElements && fills) out.push_back(parts);
+    if (length % parts == 0 && elements / parts >= kFewestElements && fills) possible.push_back(parts);
   }
-  return out;
+  std::set<std::int64_t> out;
+  for (const std::int64_t wanted : {1024, 2048, 4096}) {  // elements on a partition
+    const auto away = [&](std::int64_t parts) {
+      const auto here = static_cast<double>(elements) / static_cast<double>(parts);
+      return std::abs(std::log(here / static_cast<double>(wanted)));
+    };
+    const auto nearest = std::min_element(possible.begin(), possible.end(), [&](std::int64_t a, std::int64_t b) {
+      return away(a) < away(b);
+    });
+    if (nearest != possible.end()) out.insert(*nearest);
+  }
+  return {out.begin(), out.end()};
 }
 
 }  // namespace kiln::tensor

@@ -250,12 +250,16 @@ std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region
   }
   // The best in other ways comes first where it is clearly better, else it is one more to compare.
   constexpr double kClearly = 0.8;
-  for (const std::vector<Tiling>& others :
-       {grouped, uneven(graph, fusion, region, estimator), in_parts(graph, fusion, region, estimator)}) {
+  for (const std::vector<Tiling>& others : {grouped, uneven(graph, fusion, region, estimator)}) {
     const auto best = std::min_element(others.begin(), others.end(), is_sooner);
     if (best == others.end() || best->estimate_ns >= out[0].estimate_ns) continue;
     out.insert(best->estimate_ns < kClearly * out[0].estimate_ns ? out.begin() : out.end(), *best);
   }
+  // Few partitions for a row are few blocks, many are many instructions: all are compared.
+  std::vector<Tiling> parts = in_parts(graph, fusion, region, estimator);
+  std::sort(parts.begin(), parts.end(), is_sooner);
+  const bool first = !parts.empty() && (out.empty() || parts[0].estimate_ns < out[0].estimate_ns);
+  out.insert(first ? out.begin() : out.end(), parts.begin(), parts.end());
   return out;
 }
 
