@@ -228,6 +228,7 @@ Tile RegionEmitter::compare(Value v, const Tile* into) {
 // Two operators with scalars, an operator with a scalar and one with a tile, or one operator.
 Tile RegionEmitter::operate(Value v, const Tile* into) {
   if (compares_short_floats(graph_, graph_.op(v))) return compare(v, into);
+  if (const auto linear = linear_of(v)) return scaled_and_shifted(v, *linear, into);
   const Op& op = graph_.op(v);
   const Lowering& lowering = info(op.code).lowering;
   const AluOp alu = op.code == OpCode::power ? AluOp::power : lowering.alu;

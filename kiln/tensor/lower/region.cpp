@@ -497,7 +497,7 @@ DType RegionEmitter::tile_dtype(Value v) const {
   } else {
     for (const Leaf& leaf : layout_.loads) {
       if (leaf.value != v || leaf.is_matrix) continue;
-      for (const isa::Dim& d : leaf.free) n *= d.count;
+      for (const isa::Dim& d : leaf.free) n *= d.stride == 0 ? 1 : d.count;
       break;
     }
   }

@@ -451,6 +451,23 @@ class RegionEmitter {
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
 
+  // factors.cpp
+  // data op scalar, where the scalar is one value per row, or for each segment of it.
+  struct LinearStep {
+    Value op;
+    AluOp alu;
+    int scalar_at;
+  };
+  struct Linear {
+    std::vector<LinearStep> steps = {};
+    std::int64_t segments = 1;
+    std::vector<Value> consumed = {};  // all of the chain but the last value
+  };
+  std::int64_t segments_of(Value v, std::size_t operand) const;
+  std::optional<Linear> linear_of(Value v) const;
+  Tile of_segments(const Tile& a, const Tile& b, AluOp op);
+  Tile scaled_and_shifted(Value v, const Linear& linear, const Tile* into);
+
   // row_parts.cpp
   void make_ones_of_parts();
   isa::View turned_column(const Tile& column);
