@@ -264,6 +264,18 @@ void try_prepared_rows(Search& search) {
   search.attempt(tried, "rows of many matrices computed before, several heads together", kWorth, true);
 }
 
+// On how many partitions a row lies decides who has most to do: before engines are compared.
+void try_parts(Search& search) {
+  const std::vector<RegionReport> regions = search.best().regions;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    for (std::size_t other = 1; other < regions[r].first_in_parts; ++other) {
+      Choice tried = search.choice();
+      tried.tiling[regions[r].region] = other;
+      search.attempt(tried, fmt::format("rows of group {} on other partitions ({})", r + 1, other + 1));
+    }
+  }
+}
+
 void try_all(Search& search, const CompileOptions& options, const Graph& graph) {
   const bool products = has_products(graph);
   const bool weighs =
@@ -291,12 +303,14 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     tried.fuse.read_orders = false;
     search.attempt(tried, "results stored in their own order");
   }
+  try_parts(search);
   if (search.best().regroups) std::for_each(std::begin(kCopyCandidates), std::end(kCopyCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
   // One region after the other takes the tiling with which the whole program is fastest.
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
-    for (std::size_t other = 1; other < regions[r].alternatives; ++other) {
+    for (std::size_t other = std::max<std::size_t>(1, regions[r].first_in_parts); other < regions[r].alternatives;
+         ++other) {
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));

@@ -81,9 +81,11 @@ class NormTurner {
     if (s.group.has(x)) return turned_.at(x);
     if (const auto number = splat_of(from_, x)) return r.to.constant({from_.type(x).dtype, {}}, {*number});
     if (!whole) return reshape(broadcast_to(r.operand(i), r.op.type.shape), s.one_per_row).value();
-    const bool is_view_of_all = from_.type(x).size() == s.group.rows * s.group.elements;
-    const Expr all = is_view_of_all ? r.operand(i) : broadcast_to(r.operand(i), r.op.type.shape);
-    return transpose(reshape(all, s.group.fine), s.perm).value();
+    const auto turned_now = [&](const Expr& all) { return transpose(reshape(all, s.group.fine), s.perm).value(); };
+    if (from_.type(x).size() < s.group.rows * s.group.elements)
+      return turned_now(broadcast_to(r.operand(i), r.op.type.shape));
+    const auto known = given_.find({x, &s});
+    return known != given_.end() ? known->second : given_[{x, &s}] = turned_now(r.operand(i));
   }
 
   Value turned(const Rewriting& r, Value v, const SeenGroup& s) {
@@ -102,6 +104,7 @@ class NormTurner {
   std::vector<int> group_of_;
   std::vector<SeenGroup> groups_;
   std::map<Value, Value> turned_;  // of the new graph, by value of the old one
+  std::map<std::pair<Value, const SeenGroup*>, Value> given_;  // the same of what a group reads
 };
 
 }  // namespace
