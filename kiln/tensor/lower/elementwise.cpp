@@ -517,6 +517,8 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
   const Free free = free_of(v);
   if (is_float(from) && is_float(to) && size_bytes(to) > size_bytes(from) && !into) return operand(v, 0);
   if (!into && is_read_as(v)) return operand(v, 0);
+  const bool stays = layout_.parts > 1 && fusion_.region_of[x] == region_ && is_column(x);  // in float32, as it is
+  if (!into && stays && is_float(from) && is_float(to) && tile_dtype(v) == tile_dtype(x)) return operand(v, 0);
   const bool low_bits = is_integer(from) && is_integer(to) && size_bytes(to) <= size_bytes(from);
   if (low_bits) {
     Tile low = in_sbuf(operand(v, 0), free);

@@ -87,7 +87,11 @@ Tile RegionEmitter::of_segments(const Tile& a, const Tile& b, AluOp op) {
   const Tile out = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, DType::float32);
   const isa::View dst = view_of(out, {{1, n}}), data = view_of(wide, {{1, n}});
   if (other.count() == n)
-    k_.tensor_tensor({.dst = dst, .data1 = view_of(a, {{1, n}}), .data2 = view_of(b, {{1, n}}), .op = op});
+    k_.tensor_tensor({.dst = dst,
+                      .data1 = view_of(a, {{1, n}}),
+                      .data2 = view_of(b, {{1, n}}),
+                      .op = op,
+                      .engine = pair_engine(out, a, b)});
   else
     k_.tensor_scalar({.dst = dst, .data = data, .op0 = op, .operand0 = column_of(other), .reverse0 = !first});
   return out;

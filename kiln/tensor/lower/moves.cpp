@@ -18,6 +18,7 @@ Index RegionEmitter::place(const Leaf& leaf) const {
 Tile RegionEmitter::load(int index) {
   const Leaf& leaf = layout_.loads[index];
   if (now_ == kScalar) k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
+  if (for_all_blocks_.contains(index)) return of_this_block(index);
   Dims from = leaf.free;
   Index at = place(leaf);
   const auto first = first_rows_.find(index);

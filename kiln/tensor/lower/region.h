@@ -470,6 +470,9 @@ class RegionEmitter {
 
   // row_parts.cpp
   void make_ones_of_parts();
+  bool comes_for_all_blocks(int index) const;
+  void load_for_all_blocks(int index);
+  Tile of_this_block(int index) const;
   isa::View turned_column(const Tile& column);
   Tile across_parts(const Tile& column, AluOp op, double factor = 1, const Tile* into = nullptr);
   Tile moments_of_parts(const Tile& of_parts);
@@ -675,6 +678,7 @@ class RegionEmitter {
     bool is_there = false, is_loaded = false;  // for the passes that follow; in this one
   };
   std::map<int, Resident> resident_;
+  std::map<int, Tile> for_all_blocks_;   // loads of a few elements of each row (row_parts.cpp)
   std::map<int, Tile> first_rows_;       // loads that are there before the matrices: blocks of rows beside each other
   std::map<Value, Tile> piece_results_;  // of reductions of wide rows: where that of a piece goes
   std::map<Value, Tile> carried_;        // of running values: what the piece before ends with
