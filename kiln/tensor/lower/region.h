@@ -474,6 +474,7 @@ class RegionEmitter {
   void load_for_all_blocks(int index);
   Tile of_this_block(int index) const;
   isa::View turned_column(const Tile& column);
+  isa::View on_all_parts(const isa::View& each);
   Tile across_parts(const Tile& column, AluOp op, double factor = 1, const Tile* into = nullptr);
   Tile moments_of_parts(const Tile& of_parts);
   void store_of_rows(const Leaf& leaf, const Tile& column);

@@ -1,6 +1,6 @@
 // Rows that lie on several partitions each: what the partitions of a row have come to by themselves is combined on the
 // tensor engine, and all of them get it. Rows of one block do not touch each other: they are turned and reduced apart,
-// so that one that is no number spoils no other (where the tensor engine moves bits, on trn2 and later).
+// so that one that is no number spoils no other.
 #include <algorithm>
 
 #include "kiln/tensor/lower/region.h"
@@ -8,6 +8,10 @@
 namespace kiln::tensor {
 
 using isa::View;
+
+namespace {
+constexpr std::int64_t kTurnedAtOnce = 32;  // partitions, by the vector engine
+}
 
 // Ones that sums of a row are products with, where there are blocks of one row.
 void RegionEmitter::make_ones_of_parts() {
@@ -67,18 +71,47 @@ Tile RegionEmitter::of_this_block(int index) const {
   return out;
 }
 
-// One value of each partition, as a row on one partition.
+// One value of each partition, as a row on one partition. Where the tensor engine multiplies to turn, the vector engine
+// does it: what is no number would spoil all others.
 View RegionEmitter::turned_column(const Tile& column) {
-  const View turned = k_.psum({1, rows_}, DType::float32);
-  k_.nc_transpose({.dst = turned, .data = column_of(in_dtype(column, {1, {1}}, DType::float32))});
+  const View data = column_of(in_dtype(column, {1, {1}}, DType::float32));
+  if (arch_.features.tensor_transpose_mode) {
+    const View turned = k_.psum({1, rows_}, DType::float32);
+    k_.nc_transpose({.dst = turned, .data = data});
+    return turned;
+  }
+  const View turned = k_.sbuf({1, rows_}, DType::float32);
+  for (std::int64_t at = 0; at < rows_; at += kTurnedAtOnce) {
+    const std::int64_t n = std::min(kTurnedAtOnce, rows_ - at);
+    k_.nc_transpose({.dst = turned.slice(1, at, n), .data = data.slice(0, at, n), .engine = Engine::vector});
+  }
   return turned;
+}
+
+// One value for each row, on all of its partitions.
+View RegionEmitter::on_all_parts(const View& each) {
+  const std::int64_t parts = layout_.parts, rows = rows_ / parts;
+  const View spread = each.ap({{rows, 1}, {1, rows}, {0, parts}});
+  if (arch_.features.tensor_transpose_mode) {
+    const View all = k_.psum({rows_, 1}, DType::float32);
+    k_.nc_transpose({.dst = all, .data = spread});
+    return all;
+  }
+  const View row = k_.sbuf({1, rows_}, DType::float32), all = k_.sbuf({rows_, 1}, DType::float32);
+  k_.tensor_copy({.dst = row.ap({{rows_, 1}, {parts, rows}, {1, parts}}), .src = spread});
+  for (std::int64_t at = 0; at < rows_; at += kTurnedAtOnce) {
+    const std::int64_t n = std::min(kTurnedAtOnce, rows_ - at);
+    k_.nc_transpose({.dst = all.slice(0, at, n), .data = row.slice(1, at, n), .engine = Engine::vector});
+  }
+  return all;
 }
 
 // factor * what the partitions of each row have together, on each of them.
 Tile RegionEmitter::across_parts(const Tile& column, AluOp op, double factor, const Tile* into) {
   const std::int64_t parts = layout_.parts, rows = rows_ / parts;
-  const View all = k_.psum({rows_, 1}, DType::float32);
+  View all;
   if (rows == 1 && op == AluOp::add) {
+    all = k_.psum({rows_, 1}, DType::float32);
     k_.nc_matmul({.dst = all,
                   .stationary = *ones_,
                   .moving = column_of(in_dtype(column, {1, {1}}, DType::float32)),
@@ -87,7 +120,7 @@ Tile RegionEmitter::across_parts(const Tile& column, AluOp op, double factor, co
     const View turned = turned_column(column), each = k_.sbuf({1, rows}, DType::float32);
     k_.tensor_reduce(
         {.dst = each, .op = op, .data = turned.ap({{rows_, 1}, {parts, rows}, {1, parts}}), .axis = {2}});
-    k_.nc_transpose({.dst = all, .data = each.ap({{rows, 1}, {1, rows}, {0, parts}})});
+    all = on_all_parts(each);
   }
   const Tile out = into ? *into : new_tile(k_, Memory::sbuf, rows_, {1, {1}}, DType::float32);
   if (factor == 1)
