@@ -98,7 +98,9 @@ Tile RegionEmitter::of_segments(const Tile& a, const Tile& b, AluOp op) {
 }
 
 Tile RegionEmitter::scaled_and_shifted(Value v, const Linear& linear, const Tile* into) {
-  scopes_.back().consumed.insert(linear.consumed.begin(), linear.consumed.end());
+  const LinearStep& last = linear.steps.back();
+  const auto data_at = static_cast<std::size_t>(1 - last.scalar_at);
+  const Tile x = operand(last.op, data_at);
   std::optional<Tile> factor, summand;  // of what the steps so far are made of
   const auto tile_of = [&](const LinearStep& s) {
     const Given g = given(s.op, static_cast<std::size_t>(s.scalar_at));
@@ -129,9 +131,8 @@ Tile RegionEmitter::scaled_and_shifted(Value v, const Linear& linear, const Tile
       summand = minus ? negative(more) : more;
     if (reverse) factor = factor ? negative(*factor) : number_tile(-1);
   }
-  const LinearStep& last = linear.steps.back();
-  const Tile x = operand(last.op, static_cast<std::size_t>(1 - last.scalar_at));
-  const Tile dst = target(v, into, last.op, static_cast<std::size_t>(1 - last.scalar_at), x);
+  const Tile dst = target(v, into, last.op, data_at, x);
+  scopes_.back().consumed.insert(linear.consumed.begin(), linear.consumed.end());
   const Free free = free_of(v);
   const std::int64_t run = free.count() / linear.segments;
   const auto part = [&](const Tile& t, std::int64_t segment) {
