@@ -264,14 +264,27 @@ void try_prepared_rows(Search& search) {
   search.attempt(tried, "rows of many matrices computed before, several heads together", kWorth, true);
 }
 
-// On how many partitions a row lies decides who has most to do: before engines are compared.
+bool is_in_parts(const RegionReport& r, std::size_t tiling) {
+  return std::find(r.in_parts.begin(), r.in_parts.end(), tiling) != r.in_parts.end();
+}
+
+std::size_t tiling_of(const Search& search, const RegionReport& r) {
+  const auto chosen = search.choice().tiling.find(r.region);
+  return chosen == search.choice().tiling.end() ? 0 : chosen->second;
+}
+
+// On how many partitions a row lies decides which engine has most to do: before engines are compared.
 void try_parts(Search& search) {
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
-    for (std::size_t other = 1; other < regions[r].first_in_parts; ++other) {
+    std::vector<std::size_t> others = regions[r].in_parts;
+    const std::size_t whole = is_in_parts(regions[r], 0) ? others.size() : 0;  // the best tiling of whole rows
+    if (!others.empty() && whole < regions[r].alternatives) others.push_back(whole);
+    for (const std::size_t other : others) {
+      if (other == tiling_of(search, regions[r])) continue;
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
-      search.attempt(tried, fmt::format("rows of group {} on other partitions ({})", r + 1, other + 1));
+      search.attempt(tried, fmt::format("tiling {} of group {} before others", other + 1, r + 1));
     }
   }
 }
@@ -309,8 +322,8 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
   // One region after the other takes the tiling with which the whole program is fastest.
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
-    for (std::size_t other = std::max<std::size_t>(1, regions[r].first_in_parts); other < regions[r].alternatives;
-         ++other) {
+    for (std::size_t other = regions[r].in_parts.empty() ? 1 : 0; other < regions[r].alternatives; ++other) {
+      if (other == tiling_of(search, regions[r])) continue;
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));

@@ -354,8 +354,9 @@ void Maker::emit_rows(int region) {
   out_.regions.back().first_instruction = static_cast<isa::InstructionId>(before);
   out_.regions.back().alternatives = alternatives_[region];
   const auto& tilings = plans_.tilings(graph_, fusion_, region, choice_.region_choices, choice_.sbuf_share);
-  const auto whole = std::find_if(tilings.begin(), tilings.end(), [](const Tiling& t) { return t.options.parts == 1; });
-  out_.regions.back().first_in_parts = static_cast<std::size_t>(whole - tilings.begin());
+  for (std::size_t t = 0; t < tilings.size(); ++t) {
+    if (tilings[t].options.parts > 1) out_.regions.back().in_parts.push_back(t);
+  }
   for (std::size_t t = tiles; t < k_.program().tensors.size(); ++t) {
     const isa::Tensor& tile = k_.program().tensors[t];
     RegionReport& told = out_.regions.back();

@@ -57,11 +57,12 @@ std::int64_t parted_length(const Graph& graph, const Fusion& fusion, int region,
 }
 
 std::vector<std::int64_t> parts_of_rows(const Graph& graph, const Fusion& fusion, int region, std::int64_t rows) {
-  constexpr std::int64_t kLanes = 128, kFewestElements = 128;
+  constexpr std::int64_t kLanes = 128, kFewestElements = 128, kLongRow = 6144;
   const std::int64_t length = parted_length(graph, fusion, region, rows);
   if (length < 2) return {};
   std::int64_t elements = 1;  // of a row
   for (Value v : fusion.regions[region].ops) elements = std::max(elements, graph.type(v).size() / rows);
+  if (rows >= kLanes && elements <= kLongRow) return {};  // whole rows are fewer instructions, in as much time
   std::vector<std::int64_t> possible;
   for (std::int64_t parts = 2; parts <= std::min(kLanes, length); ++parts) {
     const bool fills = 8 * (kLanes / parts * parts) >= 7 * kLanes || rows == 1;

@@ -258,8 +258,7 @@ std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region
   // Few partitions for a row are few blocks, many are many instructions: all are compared.
   std::vector<Tiling> parts = in_parts(graph, fusion, region, estimator);
   std::sort(parts.begin(), parts.end(), is_sooner);
-  constexpr double kNotClearly = 1.25;  // what is computed while the first rows come counts for whole rows alone
-  const bool first = !parts.empty() && (out.empty() || parts[0].estimate_ns < kNotClearly * out[0].estimate_ns);
+  const bool first = !parts.empty() && (out.empty() || parts[0].estimate_ns < kClearly * out[0].estimate_ns);
   out.insert(first ? out.begin() : out.end(), parts.begin(), parts.end());
   return out;
 }
