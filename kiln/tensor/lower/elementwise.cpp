@@ -516,6 +516,7 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
   const DType from = graph_.type(x).dtype, to = op.type.dtype;
   const Free free = free_of(v);
   if (is_float(from) && is_float(to) && size_bytes(to) > size_bytes(from) && !into) return operand(v, 0);
+  if (from == to && !into && fusion_.region_of[x] != region_) return operand(v, 0);  // was copied when it was loaded
   if (!into && is_read_as(v)) return operand(v, 0);
   const bool stays = layout_.parts > 1 && fusion_.region_of[x] == region_ && is_column(x);  // in float32, as it is
   if (!into && stays && is_float(from) && is_float(to) && tile_dtype(v) == tile_dtype(x)) return operand(v, 0);
