@@ -102,6 +102,7 @@ constexpr Candidate kCopyCandidates[] = {
 
 // Who computes what several engines can, for all programs.
 constexpr Candidate kEngineCandidates[] = {
+    {"rows of several passes moved together", [](RegionOptions& o) { o.passes_together = 2; }, 0.97},
     {"sums of rows on the scalar engine",
      [](RegionOptions& o) {
        o.sums_on_scalar = true;

@@ -162,6 +162,10 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
     if (given.storage.tensor() != there.storage.tensor()) copy(there, given, free);  // else it was made there
     return;
   }
+  if (const auto result = pass_results_.find(&leaf); result != pass_results_.end()) {
+    if (given.storage.tensor() != result->second.storage.tensor()) copy(result->second, given, free);
+    return;
+  }
   const DType stored_as = graph_.type(leaf.value).dtype;
   const Tile tile = given.in_psum() && stored_as != DType::bool_ ? in_dtype_of_store(given, free, stored_as) : given;
   if (layout_.parts > 1 && leaf.partition == 0) return store_of_rows(leaf, tile);

@@ -202,6 +202,9 @@ void RegionEmitter::nest(std::size_t loop) {
              [&](Index start, std::int64_t n) { body(start, n * layout_.grouped); });
     return;
   }
+  if (loop + 1 == layout_.loops.size()) {
+    if (const std::int64_t together = passes_together(); together > 1) return over_passes_together(together);
+  }
   k_.loop(layout_.loops[loop], [&](Index i) {
     at_.push_back(i);
     scopes_.emplace_back();
@@ -257,7 +260,10 @@ void RegionEmitter::store_all() {
   for (const Leaf& leaf : layout_.stores) {
     const std::int64_t n = graph_.type(leaf.value).shape.empty() ? 1 : graph_.type(leaf.value).shape.back();
     const Tile* row = kept_result(leaf);
-    if (goes_in_pieces(leaf.value, n)) {
+    const auto result = pass_results_.find(&leaf);
+    if (result != pass_results_.end() && !find(leaf.value) && result->second.dtype() == tile_dtype(leaf.value)) {
+      store(leaf, value(leaf.value, &result->second));
+    } else if (goes_in_pieces(leaf.value, n)) {
       by_columns[n].push_back(&leaf);
     } else if (row && !find(leaf.value) && row->dtype() == tile_dtype(leaf.value)) {
       const Tile there = place_of_kept(leaf, *row);

@@ -44,6 +44,7 @@ struct RegionOptions {
   Noted<std::int64_t> chunk = 2048;           // keys of attention at a time
   Noted<std::int64_t> side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
   Noted<std::int64_t> products_beside = 1;    // the same, of regions with products
+  Noted<std::int64_t> passes_together = 1;    // of the innermost loop, whose rows are moved together; more: as many as fit
   Noted<std::int64_t> turned_blocks = 2;  // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   Noted<std::int64_t> load_blocks = 0;    // of 128 rows of a matrix that a DMA loads; 0: all
   Noted<std::int64_t> key_blocks = 2;     // of attention without largest scores, whose weights are made together
@@ -72,7 +73,7 @@ struct RegionOptions {
   Noted<Evacuate> evacuate = Evacuate::in_turn;  // who empties PSUM
 
   auto all() const {
-    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
+    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside, passes_together,
                     turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
                     holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
                     factors_on_scalar, sums_on_scalar, moments, loads_turned, rows_first, whole_rows, regrouped_bytes,
@@ -451,6 +452,14 @@ class RegionEmitter {
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
 
+  // passes_together.cpp
+  bool moves_with_passes(const Leaf& leaf) const;
+  std::int64_t passes_together() const;
+  Tile tile_of_passes(const Leaf& leaf, DType dtype, std::int64_t passes);
+  Tile of_pass(const Leaf& leaf, const Tile& all, const isa::Index& pass) const;
+  void move_passes(const Leaf& leaf, const Tile& all, std::int64_t passes, bool loads);
+  void over_passes_together(std::int64_t passes);
+
   // factors.cpp
   // data op scalar, where the scalar is one value per row, or for each segment of it.
   struct LinearStep {
@@ -670,6 +679,7 @@ class RegionEmitter {
   std::optional<Unshifted> unshifted_;
   std::optional<isa::View> ones_;  // (128, 128), float32
   std::map<const Leaf*, TurnedResult> turned_results_;
+  std::map<const Leaf*, Tile> pass_results_;  // where those of a pass go that are stored with others
   std::vector<Moments> moments_;
   std::vector<Ramp> ramps_;
   std::vector<RowSum> row_sums_;
