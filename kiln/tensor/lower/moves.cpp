@@ -130,7 +130,7 @@ Tile RegionEmitter::load_shared(int index, const Footprint& all) {
     loaded = &(scopes_.back().footprints[&all] = run);
   }
   const isa::Dim packed = layout_.packed == 1 ? isa::Dim{0, 1} : isa::Dim{leaf.packed, layout_.packed};
-  Index first = leaf.offset - all.offset;
+  Index first = loaded->offset + (leaf.offset - all.offset);
   if (loaded->count() != span) first += skip;  // the whole row was there
   return {loaded->storage, first, packed, free, rows_};
 }

@@ -38,10 +38,11 @@ bool RegionEmitter::moves_with_passes(const Leaf& leaf) const {
 // How many passes; 1: each by itself.
 std::int64_t RegionEmitter::passes_together() const {
   if (options_.passes_together <= 1 || layout_.loops.empty() || layout_.packed != 1 || attention_ || streams()) return 1;
-  if (!layout_.spread.empty() || !row_sums_.empty() || !layout_.footprints.empty()) return 1;
+  if (!layout_.spread.empty() || !row_sums_.empty()) return 1;
   for (Value v : fusion_.regions[region_].ops) {
     const OpCode code = graph_.op(v).code;
     const bool fits = is_elementwise(code) || is_view(code) || code == OpCode::where || code == OpCode::cast ||
+                      code == OpCode::concat ||
                       (code >= OpCode::sum && code <= OpCode::min);
     if (!fits) return 1;
   }
@@ -49,6 +50,10 @@ std::int64_t RegionEmitter::passes_together() const {
   const auto add = [&](const Leaf& leaf) {
     if (moves_with_passes(leaf)) bytes += elements_of(leaf) * size_bytes(graph_.type(leaf.value).dtype);
   };
+  for (const Footprint& f : layout_.footprints) {
+    const Leaf& leaf = layout_.loads[static_cast<std::size_t>(f.loads[0])];
+    if (moves_with_passes(leaf)) bytes += f.span * size_bytes(graph_.type(leaf.value).dtype);
+  }
   std::for_each(layout_.loads.begin(), layout_.loads.end(), add);
   for (const Leaf& leaf : layout_.stores) {
     if (kept_result(leaf) || graph_.type(leaf.value).dtype == DType::bool_) return 1;
@@ -78,10 +83,12 @@ Tile RegionEmitter::of_pass(const Leaf& leaf, const Tile& all, const Index& pass
   return out;
 }
 
-void RegionEmitter::move_passes(const Leaf& leaf, const Tile& all, std::int64_t passes, bool loads) {
+// `free` is what a pass moves, from `skip` elements behind the leaf on.
+void RegionEmitter::move_passes(const Leaf& leaf, const Dims& free, std::int64_t skip, const Tile& all,
+                                std::int64_t passes, bool loads) {
   Shape own{passes};
   Dims there{{leaf.loops.back(), passes}};
-  for (const isa::Dim& d : leaf.free) {
+  for (const isa::Dim& d : free) {
     own.push_back(d.stride == 0 ? 1 : d.count);
     there.push_back({d.stride, own.back()});
   }
@@ -89,7 +96,7 @@ void RegionEmitter::move_passes(const Leaf& leaf, const Tile& all, std::int64_t 
   join_together(lists);
   const Dims rows = layout_.on_partitions(leaf, rows_);
   const isa::View& hbm = leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
-  over_patterns(k_, isa::kMaxOperandRank - rows.size(), lists[0], lists[1], 0, place(leaf),
+  over_patterns(k_, isa::kMaxOperandRank - rows.size(), lists[0], lists[1], 0, place(leaf) + skip,
                 [&](const Dims& tile, const Dims& source, const Index& at_tile, const Index& at_hbm) {
                   Dims pattern = rows;
                   pattern.insert(pattern.end(), source.begin(), source.end());
@@ -109,9 +116,16 @@ void RegionEmitter::over_passes_together(std::int64_t passes) {
       std::map<int, Tile> loaded;
       for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
         const Leaf& leaf = layout_.loads[i];
-        if (!moves_with_passes(leaf) || kept(leaf)) continue;
+        if (!moves_with_passes(leaf) || kept(leaf) || shared(static_cast<int>(i))) continue;
         loaded[static_cast<int>(i)] = tile_of_passes(leaf, tile_dtype(leaf.value), passes);
-        move_passes(leaf, loaded[static_cast<int>(i)], passes, true);
+        move_passes(leaf, leaf.free, 0, loaded[static_cast<int>(i)], passes, true);
+      }
+      std::map<const Footprint*, Tile> runs;
+      for (const Footprint& f : layout_.footprints) {
+        const Leaf& leaf = layout_.loads[static_cast<std::size_t>(f.loads[0])];
+        if (!moves_with_passes(leaf) || shared(f.loads[0]) != &f) continue;
+        runs[&f] = new_tile(k_, Memory::sbuf, rows_, {1, {passes * f.span}}, tile_dtype(leaf.value));
+        move_passes(leaf, {{1, f.span}}, f.offset - leaf.offset, runs[&f], passes, true);
       }
       std::map<const Leaf*, Tile> made;
       for (const Leaf& leaf : layout_.stores) {
@@ -122,6 +136,9 @@ void RegionEmitter::over_passes_together(std::int64_t passes) {
         scopes_.emplace_back();
         for (const auto& [i, tile] : loaded)
           scopes_.back().leaves[i] = of_pass(layout_.loads[static_cast<std::size_t>(i)], tile, pass);
+        for (const auto& [footprint, tile] : runs)
+          scopes_.back().footprints[footprint] = {
+              tile.storage, pass * footprint->span, {0, 1}, {{1, footprint->span}}, rows_};
         for (const auto& [leaf, tile] : made) pass_results_[leaf] = of_pass(*leaf, tile, pass);
         body(start, rows_);
         pass_results_.clear();
@@ -130,7 +147,7 @@ void RegionEmitter::over_passes_together(std::int64_t passes) {
       at_.back() = first;
       start_ = start;
       for (const Leaf& leaf : layout_.stores) {
-        if (made.contains(&leaf)) move_passes(leaf, made.at(&leaf), passes, false);
+        if (made.contains(&leaf)) move_passes(leaf, leaf.free, 0, made.at(&leaf), passes, false);
       }
       scopes_.pop_back();
       rows_ = outer;

@@ -457,7 +457,8 @@ class RegionEmitter {
   std::int64_t passes_together() const;
   Tile tile_of_passes(const Leaf& leaf, DType dtype, std::int64_t passes);
   Tile of_pass(const Leaf& leaf, const Tile& all, const isa::Index& pass) const;
-  void move_passes(const Leaf& leaf, const Tile& all, std::int64_t passes, bool loads);
+  void move_passes(const Leaf& leaf, const Dims& free, std::int64_t skip, const Tile& all, std::int64_t passes,
+                   bool loads);
   void over_passes_together(std::int64_t passes);
 
   // factors.cpp
