@@ -35,6 +35,7 @@ const std::vector<Knob>& knobs() {
       knob("pairs_on_gpsimd", {0, 1}, &O::pairs_on_gpsimd),
       knob("factors_on_scalar", {0, 1}, &O::factors_on_scalar),
       knob("sums_on_scalar", {0, 1}, &O::sums_on_scalar),
+      knob("passes_together", {1, 2}, &O::passes_together),
       knob("loads_turned", {0, 1}, &O::loads_turned),
       knob("turned_by_dma", {0, 4, 8, 12, 14, 15, 16}, &O::turned_by_dma),
       knob("regrouped_bytes", {32768, 16384, 8192, 4096}, &O::regrouped_bytes),
