@@ -75,7 +75,8 @@ std::optional<RegionEmitter::Linear> RegionEmitter::linear_of(Value v) const {
     at = op.operands[1 - step->scalar_at];
     if (!is_taken(at)) break;
   }
-  const bool is_worth = out.segments > 1 || (is_short && out.steps.size() > 2 && free_of(v).count() >= kShortestSegment);
+  const bool is_worth =
+      out.segments > 1 || (is_short && out.steps.size() > 2 && free_of(v).count() >= kShortestSegment);
   return is_worth ? std::optional(out) : std::nullopt;
 }
 
@@ -148,7 +149,8 @@ Tile RegionEmitter::scaled_and_shifted(Value v, const Linear& linear, const Tile
     return out;
   };
   const auto at = [&](const Tile& t, std::int64_t segment) {
-    return t.storage.ap({{t.storage.dim(1), rows_}, {1, 1}}, t.offset + (t.count() == 1 ? 0 : segment * t.dims[0].stride));
+    return t.storage.ap({{t.storage.dim(1), rows_}, {1, 1}},
+                        t.offset + (t.count() == 1 ? 0 : segment * t.dims[0].stride));
   };
   for (std::int64_t s = 0; s < linear.segments; ++s) {
     Free of_part{1, {run}};

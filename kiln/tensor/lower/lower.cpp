@@ -43,18 +43,11 @@ struct Pass {
   Graph (*run)(const Graph&);
   bool needed = false;  // without it there are no instructions for some programs
 };
-constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
-                            {"running-sums", with_running_sums},
-                            {"first-of-sorts", first_of_sorts},
-                            {"expand", expand, true},
-                            {"odd-lengths", with_even_lengths},
-                            {"turn-columns", with_turned_columns},
-                            {"norm-rows", with_norm_rows},
-                            {"large-moments", with_large_moments},
-                            {"decompose", decompose, true},
-                            {"simplify", canonicalize, true},
-                            {"split-views", split_views, true},
-                            {"recompute", recomputed}};
+constexpr Pass kPasses[] = {
+    {"canonicalize", canonicalize},   {"running-sums", with_running_sums},   {"first-of-sorts", first_of_sorts},
+    {"expand", expand, true},         {"odd-lengths", with_even_lengths},    {"turn-columns", with_turned_columns},
+    {"norm-rows", with_norm_rows},    {"large-moments", with_large_moments}, {"decompose", decompose, true},
+    {"simplify", canonicalize, true}, {"split-views", split_views, true},    {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {

@@ -1,5 +1,5 @@
-// Passes of the innermost loop whose rows come and go together: where rows lie at several strides, such as patches of an
-// image, a pass has few short rows, and DMAs would take longer to be started than to move them.
+// Passes of the innermost loop whose rows come and go together: where rows lie at several strides, such as patches of
+// an image, a pass has few short rows, and DMAs would take longer to be started than to move them.
 #include <algorithm>
 
 #include "kiln/tensor/lower/region.h"
@@ -10,7 +10,7 @@ using isa::Index;
 
 namespace {
 constexpr std::int64_t kMostBytes = 48 << 10, kMostPasses = 16;  // of a partition, for all that moves
-constexpr std::int64_t kFewestSteps = 8;  // in which one computes what another one moves
+constexpr std::int64_t kFewestSteps = 8;                         // in which one computes what another one moves
 
 std::int64_t elements_of(const Leaf& leaf) {
   std::int64_t n = 1;
@@ -37,13 +37,13 @@ bool RegionEmitter::moves_with_passes(const Leaf& leaf) const {
 
 // How many passes; 1: each by itself.
 std::int64_t RegionEmitter::passes_together() const {
-  if (options_.passes_together <= 1 || layout_.loops.empty() || layout_.packed != 1 || attention_ || streams()) return 1;
+  if (options_.passes_together <= 1 || layout_.loops.empty() || layout_.packed != 1 || attention_ || streams())
+    return 1;
   if (!layout_.spread.empty() || !row_sums_.empty()) return 1;
   for (Value v : fusion_.regions[region_].ops) {
     const OpCode code = graph_.op(v).code;
     const bool fits = is_elementwise(code) || is_view(code) || code == OpCode::where || code == OpCode::cast ||
-                      code == OpCode::concat ||
-                      (code >= OpCode::sum && code <= OpCode::min);
+                      code == OpCode::concat || (code >= OpCode::sum && code <= OpCode::min);
     if (!fits) return 1;
   }
   std::int64_t bytes = 0;

@@ -44,7 +44,8 @@ struct RegionOptions {
   Noted<std::int64_t> chunk = 2048;           // keys of attention at a time
   Noted<std::int64_t> side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
   Noted<std::int64_t> products_beside = 1;    // the same, of regions with products
-  Noted<std::int64_t> passes_together = 1;    // of the innermost loop, whose rows are moved together; more: as many as fit
+  Noted<std::int64_t> passes_together =
+      1;                                  // of the innermost loop, whose rows are moved together; more: as many as fit
   Noted<std::int64_t> turned_blocks = 2;  // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   Noted<std::int64_t> load_blocks = 0;    // of 128 rows of a matrix that a DMA loads; 0: all
   Noted<std::int64_t> key_blocks = 2;     // of attention without largest scores, whose weights are made together
@@ -73,9 +74,9 @@ struct RegionOptions {
   Noted<Evacuate> evacuate = Evacuate::in_turn;  // who empties PSUM
 
   auto all() const {
-    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside, passes_together,
-                    turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
-                    holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
+    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
+                    passes_together, turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted,
+                    heads_together, holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
                     factors_on_scalar, sums_on_scalar, moments, loads_turned, rows_first, whole_rows, regrouped_bytes,
                     regroups_matrices, turned_by_dma, evacuate);
   }

@@ -21,13 +21,14 @@ void RegionEmitter::make_ones_of_parts() {
   k_.memset({.dst = *ones_, .value = 1.0});
 }
 
-// Whether a few elements of each row, which blocks of rows differ in and nothing else, come for all blocks at once: such
-// as the gain of each channel.
+// Whether a few elements of each row, which blocks of rows differ in and nothing else, come for all blocks at once:
+// such as the gain of each channel.
 bool RegionEmitter::comes_for_all_blocks(int index) const {
   constexpr std::int64_t kMostElements = 32, kMostBytes = 8192;
   const Leaf& leaf = layout_.loads[static_cast<std::size_t>(index)];
   if (layout_.parts == 1 || layout_.units() <= layout_.units_of(arch_.partitions) || leaf.group == 0) return false;
-  if (leaf.is_matrix || kept(leaf) || layout_.footprint(index) || !is_float(graph_.type(leaf.value).dtype)) return false;
+  if (leaf.is_matrix || kept(leaf) || layout_.footprint(index) || !is_float(graph_.type(leaf.value).dtype))
+    return false;
   std::int64_t n = 1;
   for (const isa::Dim& d : leaf.free) n *= d.stride == 0 ? 1 : d.count;
   return n <= kMostElements && n * layout_.units() * 4 <= kMostBytes &&
@@ -49,9 +50,9 @@ void RegionEmitter::load_for_all_blocks(int index) {
     Dims pattern = layout_.on_partitions(leaf, rows);
     pattern.push_back({leaf.group * at_once, blocks});
     pattern.insert(pattern.end(), from.begin(), from.end());
-    k_.dma_copy({.dst = all.storage.ap({{units * n, rows}, {at_once * n, blocks}, {1, n}}, first * n),
-                 .src = storage_.of.at(leaf.base).ap(pattern, storage_.begin(leaf.base) + leaf.offset +
-                                                                  first * leaf.group)});
+    k_.dma_copy(
+        {.dst = all.storage.ap({{units * n, rows}, {at_once * n, blocks}, {1, n}}, first * n),
+         .src = storage_.of.at(leaf.base).ap(pattern, storage_.begin(leaf.base) + leaf.offset + first * leaf.group)});
   };
   copy_in(0, units / at_once, lanes);
   copy_in(units / at_once * at_once, 1, units % at_once * layout_.parts);
@@ -118,19 +119,15 @@ Tile RegionEmitter::across_parts(const Tile& column, AluOp op, double factor, co
                   .is_stationary_onezero = true});
   } else {
     const View turned = turned_column(column), each = k_.sbuf({1, rows}, DType::float32);
-    k_.tensor_reduce(
-        {.dst = each, .op = op, .data = turned.ap({{rows_, 1}, {parts, rows}, {1, parts}}), .axis = {2}});
+    k_.tensor_reduce({.dst = each, .op = op, .data = turned.ap({{rows_, 1}, {parts, rows}, {1, parts}}), .axis = {2}});
     all = on_all_parts(each);
   }
   const Tile out = into ? *into : new_tile(k_, Memory::sbuf, rows_, {1, {1}}, DType::float32);
   if (factor == 1)
     k_.tensor_copy({.dst = column_of(out), .src = all, .engine = evacuator()});
   else
-    k_.tensor_scalar({.dst = column_of(out),
-                      .data = all,
-                      .op0 = AluOp::multiply,
-                      .operand0 = factor,
-                      .engine = evacuator()});
+    k_.tensor_scalar(
+        {.dst = column_of(out), .data = all, .op0 = AluOp::multiply, .operand0 = factor, .engine = evacuator()});
   return out;
 }
 

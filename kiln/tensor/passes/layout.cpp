@@ -151,8 +151,8 @@ void Layouter::add_store(const Store& store) {
   store_parts_.push_back(std::move(row_part));
 }
 
-// The extents into which rows fall so that every leaf moves by fixed strides, `innermost` of them together; nothing when
-// there are none.
+// The extents into which rows fall so that every leaf moves by fixed strides, `innermost` of them together; nothing
+// when there are none.
 std::optional<Shape> refined(const std::vector<Dims>& parts, std::int64_t rows, std::int64_t innermost) {
   std::set<std::int64_t> cuts{1, rows, innermost};
   for (const Dims& part : parts) {
@@ -258,7 +258,7 @@ Layout Layouter::run() {
   if (at == row_parts_[0].size()) {  // only matrices move with rows: one row at a time
     for (Dims& part : row_parts_) part.push_back({0, 1});
   }
-  const std::optional<std::size_t> over = in_parts                      ? rows_beside_parts()
+  const std::optional<std::size_t> over = in_parts                     ? rows_beside_parts()
                                           : at == row_parts_[0].size() ? std::nullopt
                                                                        : group_dim(at);
   for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {

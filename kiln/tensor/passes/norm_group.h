@@ -11,10 +11,10 @@
 namespace kiln::tensor {
 
 struct NormGroup {
-  std::set<Value> whole;    // values with all elements
-  std::set<Value> columns;  // values with one element for each row, reductions among them
-  Shape fine;               // all shapes of whole values are made of these dimensions, none of them 1
-  std::vector<bool> goes;   // by dimension of `fine`: whether it is reduced
+  std::set<Value> whole;                // values with all elements
+  std::set<Value> columns;              // values with one element for each row, reductions among them
+  Shape fine;                           // all shapes of whole values are made of these dimensions, none of them 1
+  std::vector<bool> goes;               // by dimension of `fine`: whether it is reduced
   std::int64_t rows = 1, elements = 1;  // of a row
   bool comes_back = false;              // something whole is made of a reduction
   bool is_closed = true;                // nobody else but outputs and views reads whole values

@@ -27,7 +27,8 @@ struct SeenGroup {
       }
     }
     back.resize(perm.size());
-    for (std::size_t i = 0; i < perm.size(); ++i) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < perm.size(); ++i)
+      back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   }
 };
 
@@ -103,7 +104,7 @@ class NormTurner {
   const Graph& from_;
   std::vector<int> group_of_;
   std::vector<SeenGroup> groups_;
-  std::map<Value, Value> turned_;  // of the new graph, by value of the old one
+  std::map<Value, Value> turned_;                              // of the new graph, by value of the old one
   std::map<std::pair<Value, const SeenGroup*>, Value> given_;  // the same of what a group reads
 };
 

@@ -50,7 +50,8 @@ std::int64_t parted_length(const Graph& graph, const Fusion& fusion, int region,
     if (op.code == OpCode::reshape && fusion.region_of[op.operands[0]] == region) continue;
     if (!same_place) return 0;
     for (Value x : op.operands) {
-      if (fusion.region_of[x] == region && graph.type(x).size() > rows && graph.type(x).shape != op.type.shape) return 0;
+      if (fusion.region_of[x] == region && graph.type(x).size() > rows && graph.type(x).shape != op.type.shape)
+        return 0;
     }
   }
   return reduces ? length : 0;
@@ -74,9 +75,8 @@ std::vector<std::int64_t> parts_of_rows(const Graph& graph, const Fusion& fusion
       const auto here = static_cast<double>(elements) / static_cast<double>(parts);
       return std::abs(std::log(here / static_cast<double>(wanted)));
     };
-    const auto nearest = std::min_element(possible.begin(), possible.end(), [&](std::int64_t a, std::int64_t b) {
-      return away(a) < away(b);
-    });
+    const auto nearest = std::min_element(possible.begin(), possible.end(),
+                                          [&](std::int64_t a, std::int64_t b) { return away(a) < away(b); });
     if (nearest != possible.end()) out.insert(*nearest);
   }
   return {out.begin(), out.end()};
