@@ -509,6 +509,14 @@ bool RegionEmitter::is_read_as(Value v) const {
   });
 }
 
+// Whether nobody but products reads v, or views of it.
+bool RegionEmitter::is_multiplied_alone(Value v) const {
+  return uses_[v] == static_cast<int>(users_[v].size()) &&
+         std::all_of(users_[v].begin(), users_[v].end(), [&](Value u) {
+           return is_product(graph_.op(u).code) || (is_view(graph_.op(u).code) && is_multiplied_alone(u));
+         });
+}
+
 // Engines convert what they read and write: a wider float is the same tile, a narrower one is written by the producer.
 Tile RegionEmitter::cast(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -516,7 +524,8 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
   const DType from = graph_.type(x).dtype, to = op.type.dtype;
   const Free free = free_of(v);
   if (is_float(from) && is_float(to) && size_bytes(to) > size_bytes(from) && !into) return operand(v, 0);
-  if (from == to && !into && fusion_.region_of[x] != region_) return operand(v, 0);  // was copied when it was loaded
+  // What was copied when it was loaded; others than products write over the copy.
+  if (from == to && !into && fusion_.region_of[x] != region_ && is_multiplied_alone(v)) return operand(v, 0);
   if (!into && is_read_as(v)) return operand(v, 0);
   const bool stays = layout_.parts > 1 && fusion_.region_of[x] == region_ && is_column(x);  // in float32, as it is
   if (!into && stays && is_float(from) && is_float(to) && tile_dtype(v) == tile_dtype(x)) return operand(v, 0);

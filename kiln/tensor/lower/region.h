@@ -430,6 +430,7 @@ class RegionEmitter {
   Tile activate(Value v, const Tile* into);
   Tile choose(Value v, const Tile* into);
   bool is_read_as(Value v) const;
+  bool is_multiplied_alone(Value v) const;
   Tile cast(Value v, const Tile* into);
   Tile reinterpret(Value v, const Tile* into);
   Tile view(Value v);
