@@ -46,6 +46,9 @@ std::int64_t RegionEmitter::passes_together() const {
                       code == OpCode::concat || (code >= OpCode::sum && code <= OpCode::min);
     if (!fits) return 1;
   }
+  const auto turns = [&](const Leaf& leaf) { return is_turned(leaf); };  // whose blocks go together in their own way
+  if (std::any_of(layout_.loads.begin(), layout_.loads.end(), turns)) return 1;
+  if (std::any_of(layout_.stores.begin(), layout_.stores.end(), turns)) return 1;
   std::int64_t bytes = 0;
   const auto add = [&](const Leaf& leaf) {
     if (moves_with_passes(leaf)) bytes += elements_of(leaf) * size_bytes(graph_.type(leaf.value).dtype);
