@@ -113,7 +113,9 @@ std::vector<Bar> fft_bars() {
     bars.push_back(half("irfft", 32, 65536, Spectrum::inverse, t, 0.6));
     bars.push_back(half("rfft", 1, 1 << 20, Spectrum::forward, t, 0.6));
     bars.push_back(half("irfft", 1, 1 << 20, Spectrum::inverse, t, 0.6));
-    for (const std::int64_t n : {20000, 32768, 65536}) {
+    bars.push_back(half("rfft", 128, 1024, Spectrum::forward, t, 0.6));
+    bars.push_back(half("irfft", 128, 1024, Spectrum::inverse, t, 0.6));
+    for (const std::int64_t n : {20000, 32768, 65536, 1 << 17, 1 << 18}) {
       bars.push_back(half("rfft", 1, n, Spectrum::forward, t, 0.6));
       bars.push_back(half("irfft", 1, n, Spectrum::inverse, t, 0.6));
     }

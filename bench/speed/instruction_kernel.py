@@ -124,6 +124,15 @@ class Tiles:
 
         return self.once("indices", make)
 
+    def every_7th(self):
+        """An index for each partition."""
+        def make():
+            tile = self.tile((128, 1), "int32")
+            self.nisa.iota(dst=tile, pattern=[[0, 1]], channel_multiplier=7)
+            return tile
+
+        return self.once("every_7th", make)
+
     def quantized(self, of):
         """The tile of quantize_mx and that of its scales."""
         groups = (128, of.shape[1] // 4)

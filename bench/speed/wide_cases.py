@@ -9,7 +9,7 @@ import math
 import layouts
 import numpy as np
 from instruction_cases import BF16, F32, FLOATS, I32, U8, Case
-from layouts import DENSE, WIDE
+from layouts import DENSE, WIDE, whole
 from scipy import special
 
 F16, E4M3, E5M2, I8, I16, U16, U32 = "float16", "float8_e4m3", "float8_e5m2", "int8", "int16", "uint16", "uint32"
@@ -403,3 +403,100 @@ add("activation",
 add("tensor_reduce",
     lambda k, a: k.nisa.tensor_reduce(dst=k.out(F32, (128, 1)), op=k.nl.maximum, data=k.in_psum(a), axis=1),
     lambda a: a.max(axis=1), variant="psum_maximum", one_per_row=True)
+
+# ---- few columns, and views that published kernels have
+
+SEEN = layouts.NARROW + layouts.VIEWS
+
+
+def truth(ufunc, *arrays):
+    return dense(ufunc, *arrays, dtype=bool)
+
+
+add("tensor_tensor", lambda k, a, b: k.nisa.tensor_tensor(dst=k.out(), data1=a, data2=b, op=k.nl.multiply),
+    lambda a, b: dense(np.multiply, a, b), variant="multiply", dtypes=(F32, BF16, F16, U8), seen=SEEN, operands=2)
+add("tensor_tensor", lambda k, a, b: k.nisa.tensor_tensor(dst=k.out(U8), data1=a, data2=b, op=k.nl.greater),
+    lambda a, b: truth(np.greater, a, b), variant="greater_to_uint8", dtypes=(F32, BF16, I32), seen=SEEN, operands=2)
+add("tensor_scalar", lambda k, a: k.nisa.tensor_scalar(dst=k.out(U8), data=a, op0=k.nl.less, operand0=k.column(a)),
+    lambda a: truth(np.less, a, by_row(a)), variant="less_to_uint8", dtypes=FLOATS, seen=SEEN)
+for result in (BF16, F32, E4M3):
+    add("tensor_copy", lambda k, a, result=result: k.nisa.tensor_copy(dst=k.out(result), src=a), converted(np.float32),
+        variant=f"to_{result}", dtypes=[t for t in (F32, BF16, I32, U8) if t != result], seen=SEEN)
+add("activation",
+    lambda k, a: k.nisa.activation(dst=k.out(), op=k.nl.square, data=a, reduce_op=k.nl.add,
+                                   reduce_res=k.out(F32, (a.shape[0], 1)), reduce_cmd=k.nisa.reduce_cmd.reset_reduce),
+    lambda a: np.square(a).sum(axis=rest(a)), variant="square_sum", dtypes=FLOATS, seen=SEEN)
+add("activation",
+    lambda k, a: k.nisa.activation(dst=k.out(BF16), op=k.nl.sigmoid, data=a, scale=k.column(a), bias=k.column(a)),
+    lambda a: sigmoid(a * by_row(a) + by_row(a)), variant="sigmoid_by_columns", dtypes=FLOATS, seen=SEEN)
+add("activate2",
+    lambda k, a: k.nisa.activate2(dst=k.out(), op=k.nl.silu, data=a, imm0=1.0, imm1=k.column(a), op0=k.nl.multiply,
+                                  op1=k.nl.add),
+    lambda a: (a + 1) * sigmoid(a + 1), variant="silu", dtypes=FLOATS, target="trn3", seen=SEEN)
+add("exponential",
+    lambda k, a: k.nisa.exponential(dst=k.out(), src=a, max_value=k.column(a), reduce_res=k.out(F32, (a.shape[0], 1)),
+                                    reduce_cmd=k.nisa.reduce_cmd.reset_reduce),
+    lambda a: np.exp(a - by_row(a)).sum(axis=rest(a)), variant="sum", dtypes=FLOATS, target="trn3", seen=SEEN)
+for op, formula in (("maximum", np.max), ("add", np.sum)):
+    add("tensor_reduce",
+        lambda k, a, op=op: k.nisa.tensor_reduce(dst=k.out(None, (a.shape[0], 1)), op=k.op(op), data=a,
+                                                 axis=tuple(range(1, len(a.shape)))),
+        lambda a, formula=formula: formula(a, axis=rest(a)), variant=op, dtypes=(F32, BF16, I32), seen=SEEN,
+        one_per_row=True)
+    add("tensor_reduce",
+        lambda k, a, op=op: k.nisa.tensor_reduce(dst=k.out(None, tuple(a.shape)[:-1]), op=k.op(op), data=a,
+                                                 axis=len(a.shape) - 1),
+        lambda a, formula=formula: formula(a, axis=-1), variant=f"{op}_last", dtypes=FLOATS,
+        seen=[s for s in SEEN if len(s.shape()) > 2])
+add("tensor_tensor_scan",
+    lambda k, a, b: k.nisa.tensor_tensor_scan(dst=k.out(), data0=a, data1=b, initial=k.column(a), op0=k.nl.multiply,
+                                              op1=k.nl.add),
+    lambda a, b: np.cumsum((a * b).reshape(len(a), -1), axis=1), variant="by_column", dtypes=FLOATS, seen=SEEN,
+    operands=2)
+add("tensor_scalar_cumulative",
+    lambda k, a: k.nisa.tensor_scalar_cumulative(dst=k.out(), src=a, op0=k.nl.multiply, op1=k.nl.add, imm0=k.column(a)),
+    lambda a: np.cumsum(a.reshape(len(a), -1), axis=1), variant="by_column", dtypes=FLOATS, seen=SEEN)
+add("tensor_partition_reduce",
+    lambda k, a: k.nisa.tensor_partition_reduce(dst=k.out(None, (1, *tuple(a.shape)[1:])), op=k.nl.maximum, data=a),
+    lambda a: a.max(axis=0), variant="maximum", dtypes=FLOATS, seen=SEEN)
+add("select_reduce",
+    lambda k, a, b: k.nisa.select_reduce(dst=k.out(), predicate=k.mask(b), on_true=a, on_false=k.column(a)),
+    lambda a, b: np.where(b > 0, a, by_row(a)), variant="by_column", operands=2, seen=SEEN, dtypes=FLOATS)
+add("tensor_copy_predicated",
+    lambda k, a, b: k.nisa.tensor_copy_predicated(dst=k.filled_out(), src=2.5, predicate=k.mask(b)),
+    lambda a, b: np.where(b > 0, np.float32(2.5), a), variant="number", operands=2, dtypes=FLOATS, seen=SEEN)
+for columns, pattern in ((1, [[0, 1]]), (8, [[1, 8]]), (512, [[1, 64], [0, 8]]), (512, [[0, 8], [8, 64]])):
+    steps = "_".join(f"{step}x{count}" for step, count in pattern)
+    add("iota",
+        lambda k, a, pattern=pattern: k.nisa.iota(dst=k.out(), pattern=pattern, channel_multiplier=1),
+        lambda a, pattern=pattern: iota(a, pattern), variant=steps, dtypes=(F32, BF16, I32, U8, I16),
+        seen=(whole(128, columns),))
+
+
+def iota(a, pattern):
+    """Counted as NumPy does, in 64 bits."""
+    free = np.zeros(1, int)
+    for step, count in reversed(pattern):
+        free = (step * np.arange(count)[:, None] + free).reshape(-1)
+    return (np.arange(len(a))[:, None] + free).astype(a.dtype)
+
+
+# ---- memory
+
+add("dma_copy", lambda k, a: k.nisa.dma_copy(dst=k.out(), src=a.ap([[1, 128], [128, 512]])),
+    lambda a: np.ascontiguousarray(a.T), variant="transposed", dtypes=(F32, BF16, U8), memory="hbm",
+    seen=(whole(128, 512),), loads=((512, 128),))
+add("dma_copy", lambda k, a: k.nisa.dma_copy(dst=k.out(), src=a.ap([[0, 128], [1, 512]])),
+    lambda a: copied(np.broadcast_to(a, (128, 512))), variant="row_to_all", dtypes=(F32, BF16, U8), memory="hbm",
+    loads=((1, 512),))
+for columns in (1, 64, 512):
+    add("dma_copy",
+        lambda k, a, columns=columns: k.nisa.dma_copy(
+            dst=k.out(None, (128, columns)), src=a.ap([[columns, 128], [1, columns]], vector_offset=k.every_7th())),
+        lambda a: a[7 * np.arange(128)], variant=f"gather_{columns}", dtypes=FLOATS, memory="hbm",
+        loads=((1024, columns),))
+for rows, m, n in ((128, 1, 128), (128, 2, 512), (16, 16, 512), (4, 4, 4)):
+    add("nc_matmul",
+        lambda k, a, b: k.nisa.nc_matmul(dst=k.out(F32, (a.shape[1], b.shape[1]), "psum"), stationary=a, moving=b),
+        lambda a, b: a.T @ b, variant=f"{rows}_{m}_{n}", dtypes=(F32, BF16, F16, E4M3), operands=2,
+        loads=((rows, m), (rows, n)))

@@ -6,6 +6,7 @@
 #include "kernels/backend/backend_rules.h"
 #include "kernels/backend/neuron.h"
 #include "kernels/backend/program_cache.h"
+#include "kiln/base/thread_count.h"
 #include "kiln/sim/machine.h"
 #include "kiln/timing/trips.h"
 #include "kiln/views/timed_kernel.h"
@@ -13,7 +14,9 @@
 namespace kiln::backend {
 namespace {
 
-constexpr std::size_t kBytesForThreads = 1 << 20;  // of all arrays of a call
+// Of all arrays of a call: those with fewer bytes are not worth a second thread, and those with at most so many are
+// over before a processor that others use now is free.
+constexpr std::size_t kBytesForThreads = 1 << 20, kBytesOfShortCall = 32 << 20;
 
 thread_local LastCall noted;
 thread_local std::function<Call()> pending;  // what is to be noted, where it is
@@ -39,14 +42,21 @@ isa::Launch launch_of(const Programs& programs) {
   return isa::Launch(std::move(cores));
 }
 
+// 0: one for each processor. Threads would wait for each other longer than they compute where there is little to do,
+// and where one of them waits for others' work.
+int threads_for(std::size_t bytes, bool is_fine_grained) {
+  if (is_fine_grained || bytes < kBytesForThreads) return 1;
+  const int idle = idle_processors();
+  return bytes <= kBytesOfShortCall && idle < thread_count(0) ? idle : 0;
+}
+
 void run_on_simulator(const Programs& programs, const std::vector<Array>& arrays, bool is_fine_grained) {
   sim::Buffers buffers;
   std::size_t bytes = 0;
   for (const Array& a : arrays) buffers[a.name] = {a.data, a.bytes()}, bytes += a.bytes();
-  // NaN of the caller travels; it is no fault of the kernel. Threads would wait for each other longer than they compute
-  // where there is little to do.
+  // NaN of the caller travels; it is no fault of the kernel.
   sim::run(launch_of(programs), arch(programs[0]->target), buffers,
-           {.threads = is_fine_grained || bytes < kBytesForThreads ? 1 : 0, .nan = sim::NanMode::off});
+           {.threads = threads_for(bytes, is_fine_grained), .nan = sim::NanMode::off});
 }
 
 }  // namespace

@@ -18,7 +18,10 @@ Complex chirp(const TransformConfig& c, std::int64_t j) {
 
 Way convolution(const Way& w) {
   using Kind = Way::Kind;
-  return {w.n0 == 1 ? Kind::two_factor : w.n3 == 1 ? Kind::three_factor : Kind::four_factor, w.n0, w.n1, w.n2, w.n3};
+  Way of_factors = w;
+  of_factors.kind = w.n0 == 1 ? Kind::two_factor : w.n3 == 1 ? Kind::three_factor : Kind::four_factor;
+  of_factors.halved = of_factors.paired = false;
+  return of_factors;
 }
 
 Factored forward(const TransformConfig& c, const Way& w) {

@@ -2,6 +2,7 @@
 
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/core_share.h"
+#include "kernels/fft/one_trip.h"
 #include "kernels/fft/turn_pairs.h"
 
 namespace kiln::kernels {
@@ -31,6 +32,8 @@ ColumnPassConfig outer(const Factored& f) {
   return {f.way.n0, f.way.n1 * f.way.n2, f.positive, f.prefix, Spectrum::whole, f.precision};
 }
 
+OneTrip in_one_trip(const Factored& f) { return {f.way, Spectrum::whole, f.positive, f.scale, f.prefix, f.precision}; }
+
 void four(Kernel& k, Factored f, const View& x, const View& y) {
   const ColumnPassConfig pass = outermost(f);
   const auto scratch = [&] { return k.hbm({x.dim(0) * pass.n0, 2 * pass.m}, DType::float32); };
@@ -47,6 +50,7 @@ void four(Kernel& k, Factored f, const View& x, const View& y) {
 }  // namespace
 
 Tables factored_tables(const Factored& f) {
+  if (f.way.one_trip) return one_trip_tables(in_one_trip(f));
   Tables tables = two_factor_tables(inner(f));
   const auto add = [&](const ColumnPassConfig& pass) {
     for (Table& t : column_pass_tables(pass)) tables.push_back(std::move(t));
@@ -57,6 +61,7 @@ Tables factored_tables(const Factored& f) {
 }
 
 void factored_on_core(Kernel& k, const Factored& f, const View& x, const View& y, int core) {
+  if (f.way.one_trip) return one_trip_on_core(k, in_one_trip(f), x, y, core);
   const TwoFactor rows(k, inner(f));
   if (!has_pass(f)) return rows.run(x, y, rows.piece_of_core(core));
   const std::int64_t n0 = f.way.n0, m = f.way.n1 * f.way.n2;
@@ -100,6 +105,7 @@ void ThreeFactors::row_to_pair(const View& between, std::int64_t row, const View
 }
 
 void factored(Kernel& k, const Factored& f, const View& x, const View& y) {
+  if (f.way.one_trip) return one_trip(k, in_one_trip(f), x, y);
   if (f.way.n3 > 1) return four(k, f, x, y);
   if (has_pass(f)) return ThreeFactors(k, f).run(x, y);
   TwoFactor(k, inner(f)).run(x, y);

@@ -22,13 +22,19 @@ struct RowPairs {
   Kernel& k;
   const TransformConfig& c;
   View rows, z, factors;
+  Index first_pair = 0;
+  std::int64_t pairs = c.rows / 2;
+  bool has_alone = c.rows % 2 == 1;
 
   using Body = std::function<void(const Block&)>;
 
   // All pairs, `count` numbers from `first` on.
   void blocks(std::int64_t first, std::int64_t count, const Body& body) const {
-    row_blocks(k, c.rows / 2, first, count, kPieceWidth, [&](const RowBlock& b) { body({b, false}); });
-    if (c.rows % 2 == 0) return;
+    row_blocks(k, pairs, first, count, kPieceWidth, [&](RowBlock b) {
+      b.row += first_pair;
+      body({b, false});
+    });
+    if (!has_alone) return;
     row_blocks(k, 1, first, count, kPieceWidth, [&](RowBlock b) {
       b.row = c.rows / 2;
       body({b, true});
@@ -155,30 +161,50 @@ struct RowPairs {
     store(lower(b), out);
   }
 
-  // Both parts of a step on half spectra: the first number, and all others in pairs.
+  // Both parts of a step on half spectra: the first number, and the middle one of an even length, and all others in
+  // pairs.
   void spectra(const Body& first, const Body& others) const {
     blocks(0, 1, first);
-    blocks(1, c.n / 2, others);
+    if (c.n % 2 == 0) blocks(c.n / 2, 1, first);
+    blocks(1, (c.n - 1) / 2, others);
+  }
+
+  void join() const {
+    if (c.spectrum == Spectrum::forward)
+      blocks(0, c.n, [&](const Block& b) { join_numbers(b); });
+    else
+      spectra([&](const Block& b) { join_first(b); }, [&](const Block& b) { join_spectra(b); });
+  }
+  void split() const {
+    if (c.spectrum == Spectrum::inverse)
+      blocks(0, c.n, [&](const Block& b) { split_numbers(b); });
+    else
+      spectra([&](const Block& b) { split_first(b); }, [&](const Block& b) { split_spectra(b); });
   }
 };
+
+RowPairs one_pair(Kernel& k, const TransformConfig& c, const View& rows, const View& z, const Index& pair) {
+  const bool is_alone = c.rows % 2 == 1 && pair.is_constant() && pair.constant() == c.rows / 2;
+  return {k, c, rows, z, {}, pair, is_alone ? 0 : 1, is_alone};
+}
 
 }  // namespace
 
 void join_rows(Kernel& k, const TransformConfig& c, const View& x, const View& z, const View& factors) {
-  const RowPairs p{k, c, x, z, factors};
-  if (c.spectrum == Spectrum::forward)
-    p.blocks(0, c.n, [&](const Block& b) { p.join_numbers(b); });
-  else
-    p.spectra([&](const Block& b) { p.join_first(b); }, [&](const Block& b) { p.join_spectra(b); });
+  RowPairs{k, c, x, z, factors}.join();
   clear_rows(k, z, 2 * c.n);
 }
 
 void split_rows(Kernel& k, const TransformConfig& c, const View& z, const View& y, const View& factors) {
-  const RowPairs p{k, c, y, z, factors};
-  if (c.spectrum == Spectrum::inverse)
-    p.blocks(0, c.n, [&](const Block& b) { p.split_numbers(b); });
-  else
-    p.spectra([&](const Block& b) { p.split_first(b); }, [&](const Block& b) { p.split_spectra(b); });
+  RowPairs{k, c, y, z, factors}.split();
+}
+
+void join_pair(Kernel& k, const TransformConfig& c, const View& x, const View& z, const Index& pair) {
+  one_pair(k, c, x, z, pair).join();
+}
+
+void split_pair(Kernel& k, const TransformConfig& c, const View& z, const View& y, const Index& pair) {
+  one_pair(k, c, y, z, pair).split();
 }
 
 }  // namespace kiln::kernels

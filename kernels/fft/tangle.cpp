@@ -31,14 +31,14 @@ struct Tangler {
   }
 
   // (S, D) as four numbers for each pair.
-  View sums(const Pairs& p) const {
-    const std::int64_t rows = p.lower.dim(0), width = p.lower.dim(1);
-    const View sums = k.sbuf({rows, width, 4}, f32), other = backwards(p.upper);
+  View sums(const View& lower, const View& other) const {
+    const std::int64_t rows = lower.dim(0), width = lower.dim(1);
+    const View sums = k.sbuf({rows, width, 4}, f32);
     const auto slots = [&](std::int64_t first, std::int64_t step) {
       return sums.ap({{4 * width, rows}, {4, width}, {step, 2}}, first);
     };
-    two(AluOp::add, slots(0, 3), p.lower, other, Engine::vector);        // real part of S, imaginary one of D
-    two(AluOp::subtract, slots(2, -1), p.lower, other, Engine::gpsimd);  // real part of D, imaginary one of S
+    two(AluOp::add, slots(0, 3), lower, other, Engine::vector);        // real part of S, imaginary one of D
+    two(AluOp::subtract, slots(2, -1), lower, other, Engine::gpsimd);  // real part of D, imaginary one of S
     return sums;
   }
 
@@ -56,12 +56,18 @@ struct Tangler {
 
   // (y(k), y(m - k)) of pairs.
   std::pair<View, View> results(const Pairs& p) const {
-    const View s = sums(p), w = weighed(s, p.weights), sum = s(all, all, ds(0, 2));
+    const View s = sums(p.lower, backwards(p.upper)), w = weighed(s, p.weights), sum = s(all, all, ds(0, 2));
     const View lower = tile(s.dim(0), s.dim(1)), upper = tile(s.dim(0), s.dim(1)), other = backwards(upper);
     two(AluOp::add, lower, sum, w, Engine::vector);
     two(AluOp::subtract, component(other, 0), component(sum, 0), component(w, 0), Engine::gpsimd);
     two(AluOp::subtract, component(other, 1), component(w, 1), component(sum, 1), Engine::gpsimd);
     return {lower, upper};
+  }
+
+  // y(k) alone, of numbers x(k) and x(m - k) as k rises.
+  void lower_results(const View& to, const View& lower, const View& other, const View& weights) const {
+    const View s = sums(lower, other);
+    two(AluOp::add, to, s(all, all, ds(0, 2)), weighed(s, weights), Engine::vector);
   }
 
   View loaded(const View& from) const {
@@ -133,14 +139,23 @@ struct Tangler {
 
 }  // namespace
 
+Complex tangle_weight(const TangleConfig& c, std::int64_t k) {
+  const bool backward = c.spectrum == Spectrum::inverse;
+  return Complex(0, backward ? 1 : -1) * root(c.positive || backward ? k : -k, 2 * c.m);
+}
+
 Table tangle_table(const TangleConfig& c) {
   Table t("tangle", 1, 2 * (c.m / 2 + 1));
-  const bool backward = c.spectrum == Spectrum::inverse;
   for (std::int64_t k = 0; k <= c.m / 2; ++k) {
-    const Complex w = Complex(0, backward ? 1 : -1) * root(c.positive || backward ? k : -k, 2 * c.m);
+    const Complex w = tangle_weight(c, k);
     t(0, 2 * k) = static_cast<float>(w.real()), t(0, 2 * k + 1) = static_cast<float>(w.imag());
   }
   return t;
+}
+
+void tangle_tiles(Kernel& k, const TangleConfig& c, const View& to, const View& lower, const View& other,
+                  const View& weights) {
+  Tangler{k, c, {}, {}, {}}.lower_results(to, lower, other, weights);
 }
 
 void tangle(Kernel& k, const TangleConfig& c, const View& x, const View& y) {

@@ -9,10 +9,12 @@
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/long_real.h"
+#include "kernels/fft/one_trip.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
 #include "kernels/fft/row_pairs.h"
 #include "kernels/fft/tangle.h"
+#include "kiln/rewrite/dma_starts.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -36,6 +38,10 @@ Factored whole(const TransformConfig& c, const Way& w) {
 bool is_long(const Way& w) { return w.kind == Way::Kind::two_factor && w.n2 > kTile; }
 LongReal long_config(const TransformConfig& c, const Way& w) {
   return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision};
+}
+
+OneTrip in_one_trip(const TransformConfig& c, const Way& w) {
+  return {w, c.spectrum, c.positive, c.scale, "", c.precision};
 }
 
 RealFactored real(const TransformConfig& c, const Way& w) {
@@ -78,6 +84,11 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
   return t;
 }
 
+// Half spectra in one trip are halved where they are loaded.
+static bool is_halved_in_hbm(const TransformConfig& c, const Way& w) {
+  return w.halved && !(w.is_one_trip() && c.spectrum == Spectrum::inverse);
+}
+
 // The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
 static TransformConfig half_length(const TransformConfig& c) {
   const bool forward = c.spectrum == Spectrum::forward;
@@ -107,7 +118,7 @@ static bool joins_by_rader(const TransformConfig& c, const Way& w) {
 }
 
 Tables transform_tables(const TransformConfig& c, const Way& w) {
-  if (w.halved) {
+  if (is_halved_in_hbm(c, w)) {
     Tables tables = transform_tables(half_length(c), as_complex(w));
     tables.push_back(tangle_table(tangle_of(c)));
     return tables;
@@ -118,6 +129,7 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
+  if (w.is_one_trip()) return one_trip_tables(in_one_trip(c, w));
   if (is_long(w)) return long_real_tables(long_config(c, w));
   return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
 }
@@ -208,6 +220,18 @@ static void paired_in_groups(Kernel& k, const TransformConfig& c, const Way& w, 
   PairedRows{k, c, transforms, x, y, joined, result}.run(std::max<std::int64_t>(1, kTile / w.n0));
 }
 
+// Real rows are the parts of complex ones as they come, and half spectra as they go, unless one row is left alone.
+static void paired_in_one_trip(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  const TransformConfig pairs = half_rows(c);
+  const bool forward = c.spectrum == Spectrum::forward, all_paired = c.rows % 2 == 0;
+  OneTripSteps steps{.parts_come = forward && all_paired, .parts_go = !forward && all_paired};
+  const auto scratch = [&] { return k.hbm({pairs.rows, 2 * c.n}, f32); };
+  const View joined = steps.parts_come ? x : scratch(), result = steps.parts_go ? y : scratch();
+  if (!steps.parts_come) steps.before = [&](const Index& pair) { join_pair(k, c, x, joined, pair); };
+  if (!steps.parts_go) steps.after = [&](const Index& pair) { split_pair(k, c, result, y, pair); };
+  one_trip(k, in_one_trip(pairs, as_complex(w)), joined, result, pairs.rows, steps);
+}
+
 // The first and the last step of a convolution are those that join rows and take them apart.
 static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
   const TransformConfig whole = half_rows(c);
@@ -218,6 +242,7 @@ static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View
     return;
   }
   if (joins_by_rader(c, w)) return rader(k, whole, as_complex(w), x, y, c.spectrum);
+  if (w.is_one_trip()) return paired_in_one_trip(k, c, w, x, y);
   if (w.kind == Way::Kind::three_factor) return paired_in_groups(k, c, w, x, y);
   const View joined = k.hbm({whole.rows, 2 * c.n}, f32), result = k.hbm({whole.rows, 2 * c.n}, f32);
   join_rows(k, c, x, joined);
@@ -227,7 +252,7 @@ static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View
 
 // All rows of x, c.rows of them.
 static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
-  if (w.halved)
+  if (is_halved_in_hbm(c, w))
     halved(k, c, w, x, y);
   else if (w.paired)
     paired(k, c, w, x, y);
@@ -239,6 +264,8 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     bluestein(k, c, w, x, y);
   else if (c.spectrum == Spectrum::whole)
     factored(k, whole(c, w), x, y);
+  else if (w.is_one_trip())
+    one_trip(k, in_one_trip(c, w), x, y);
   else if (w.kind == Way::Kind::three_factor)
     real_factored(k, real(c, w), x, y);
   else if (is_long(w))
@@ -247,12 +274,18 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     TwoFactor(k, half(c, w)).run(x, y);
 }
 
+static Program finished(Kernel& k, const Way& w) {
+  Program program = k.finish();
+  if (w.by_software) rewrite::start_by_software(program, arch(program.target));
+  return program;
+}
+
 Program transform(const TransformConfig& c, const Way& w, Target target) {
   require_sizes("transform", {c.n, c.rows});
   Kernel k("transform", target);
   const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
   transform_rows(k, c, w, x, y);
-  return k.finish();
+  return finished(k, w);
 }
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
@@ -268,6 +301,8 @@ static void row_on_core(Kernel& k, const TransformConfig& c, const Way& w, const
     bluestein_on_core(k, c, w, x, y, core);
   } else if (c.spectrum == Spectrum::whole) {
     factored_on_core(k, whole(c, w), x, y, core);
+  } else if (w.is_one_trip()) {
+    one_trip_on_core(k, in_one_trip(c, w), x, y, core);
   } else if (w.kind == Way::Kind::three_factor) {
     real_factored_on_core(k, real(c, w), x, y, core);
   } else {
@@ -298,7 +333,7 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
     k.pair();
     const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
     if (c.rows == 1) {
-      (w.halved ? halved_on_core : row_on_core)(k, c, w, x, y, core);
+      (is_halved_in_hbm(c, w) ? halved_on_core : row_on_core)(k, c, w, x, y, core);
     } else {
       TransformConfig share = c;
       share.table_rows = c.rows;
@@ -306,7 +341,7 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
       share.rows = core == 0 ? half : c.rows - half;
       transform_rows(k, share, w, x(ds(first, share.rows)), y(ds(first, share.rows)));
     }
-    cores.push_back(k.finish());
+    cores.push_back(finished(k, w));
   }
   return cores;
 }

@@ -7,13 +7,14 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/complex_view.h"
 #include "kernels/fft/core_share.h"
+#include "kernels/fft/two_factor_shape.h"
 
 namespace kiln::kernels {
 using namespace isa;
+using namespace two_factor;
 
 namespace {
 
-constexpr std::int64_t kImaginary = 64;   // partition where imaginary parts begin when both parts share a tile
 constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results are stored transposed together
 
 // The first rows and columns of a table.
@@ -32,53 +33,31 @@ Parts selected(Parts parts, std::int64_t i) {
   return parts;
 }
 
-// Whether what is left of half a spectrum is its middle number alone: a real one, which is added to the results.
-bool has_middle(const TwoFactorConfig& c) {
-  return c.spectrum == Spectrum::inverse && 2 * c.n1 * c.half_rows() == c.n() && c.half_rest() == 1;
-}
-std::int64_t rest_loaded(const TwoFactorConfig& c) { return has_middle(c) ? 0 : c.half_rest(); }
-std::int64_t rows_loaded(const TwoFactorConfig& c) { return c.half_rows() + (rest_loaded(c) ? 1 : 0); }
-
-bool folds_in(const TwoFactorConfig& c) { return c.folded && !c.by_columns; }
-bool folds_out(const TwoFactorConfig& c) { return c.folded && c.by_columns; }
-// Where number i of n stands when the second half is folded back: from partition 64 on, in the other order.
-std::int64_t folded_place(std::int64_t i, std::int64_t n) { return i < n / 2 ? i : kImaginary + n - 1 - i; }
-std::int64_t folded_size(std::int64_t n) { return kImaginary + n / 2; }
-
-// What the first product contracts over, and what the second one does.
-std::int64_t first_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n2 : c.n1; }
-std::int64_t second_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n1 : c.n2; }
-// Copies of a transform that share the partitions in the first product, and in the second.
-std::int64_t first_copies(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.q() : c.p(); }
-std::int64_t second_copies(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.p() : c.q(); }
-
 // Groups of p q rows whose results fill a bank in the second product.
 std::int64_t together(const TwoFactorConfig& c) {
-  return std::max<std::int64_t>(1, kWide / (first_copies(c) * first_size(c)));
+  const std::int64_t some = std::max<std::int64_t>(1, kWide / (first_copies(c) * first_results(c)));
+  return some > 1 && c.spectrum == Spectrum::forward ? some / 2 * 2 : some;
 }
 
 // Of a stationary operand [contracted, u, others] or [contracted, u, q, others].
 std::int64_t others(const View& part) { return part.rank() == 4 ? part.dim(2) * part.dim(3) : part.dim(2); }
 
-Complex phase(const TwoFactorConfig& c, std::int64_t k, std::int64_t n) {
-  return root(c.positive || c.spectrum == Spectrum::inverse ? k : -k, n);
-}
-
 }  // namespace
 
 std::int64_t TwoFactorConfig::q() const {
   if (by_columns) return 1;
-  const std::int64_t room = spectrum == Spectrum::inverse   ? kImaginary / rows_loaded(*this)
-                            : spectrum == Spectrum::forward ? std::min(kTile / n2, kImaginary / half_rows())
-                                                            : kTile / n2;
+  const std::int64_t room = spectrum == Spectrum::inverse ? kImaginary / rows_loaded(*this)
+                            : spectrum == Spectrum::forward
+                                ? std::min(kTile / n2, kImaginary / (whole_rows(*this) + n2 % 2))
+                                : kTile / n2;
   return std::max<std::int64_t>(1, std::min(room, tiles_of(rows, p())));
 }
 
 bool is_possible(const TwoFactorConfig& c) {
   if (c.n1 < 1 || c.n2 < 1 || c.n1 > kTile || c.n2 > kTile) return false;
   if (c.spectrum == Spectrum::whole) return !c.folded || (c.by_columns ? c.n2 : c.n1) % 2 == 0;
-  return !c.by_columns && c.half_rows() >= 1 &&
-         (c.spectrum == Spectrum::forward ? c.half_rows() : rows_loaded(c)) <= kImaginary;
+  if (c.spectrum == Spectrum::forward) return !c.by_columns && c.n2 > 1;
+  return !c.by_columns && c.half_rows() >= 1 && rows_loaded(c) <= kImaginary;
 }
 
 // What is in PSUM is read by the vector engine alone.
@@ -103,184 +82,15 @@ void times_pairs(Kernel& k, const View& out, const View& re, const View& im, con
   join(1, AluOp::add);
 }
 
-// Tables of the first product have a row for each number that is contracted and pairs of columns for the results.
-static void add_first_tables(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t n = first_size(c), copies = first_copies(c);
-  if (c.spectrum == Spectrum::inverse) {
-    const std::int64_t rows = rows_loaded(c);
-    Table t(c.prefix + "first_re", kTile, 2 * copies * n);
-    for (std::int64_t copy = 0; copy < copies; ++copy) {
-      for (std::int64_t k2 = 0; k2 < rows; ++k2) {
-        for (std::int64_t j2 = 0; j2 < n; ++j2) {
-          const Complex w = phase(c, product_mod(k2, j2, n), n);
-          const std::int64_t row = copy * rows + k2, column = 2 * (copy * n + j2);
-          t(row, column) = static_cast<float>(w.real()), t(row, column + 1) = static_cast<float>(w.imag());
-          t(kImaginary + row, column) = static_cast<float>(-w.imag());
-          t(kImaginary + row, column + 1) = static_cast<float>(w.real());
-        }
-      }
-    }
-    tables.push_back(std::move(t));
-    return;
-  }
-  const std::int64_t contracted = folds_in(c) ? folded_size(n) : copies * n;
-  Table re(c.prefix + "first_re", contracted, 2 * copies * n), im(c.prefix + "first_im", contracted, 2 * copies * n);
-  for (std::int64_t copy = 0; copy < copies; ++copy) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t k = 0; k < n; ++k) {
-        const Complex w = phase(c, product_mod(j, k, n), n);
-        const std::int64_t row = folds_in(c) ? folded_place(j, n) : copy * n + j, column = 2 * (copy * n + k);
-        re(row, column) = static_cast<float>(w.real()), re(row, column + 1) = static_cast<float>(w.imag());
-        im(row, column) = static_cast<float>(-w.imag()), im(row, column + 1) = static_cast<float>(w.real());
-      }
-    }
-  }
-  tables.push_back(std::move(re));
-  if (c.spectrum == Spectrum::whole) tables.push_back(std::move(im));
-}
-
-// Of half a spectrum every number but the first and, where there is one, the middle one stands for two: what those two
-// count, in the columns of n1 that they are in.
-static void add_weights(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t rows = rows_loaded(c), middle = c.n() / 2;
-  Table t(c.prefix + "weight", kTile, 2);
-  std::fill(t.values.begin(), t.values.end(), 1.0f);
-  for (const std::int64_t half : {std::int64_t{0}, kImaginary}) {
-    for (std::int64_t copy = 0; copy < c.q(); ++copy) {
-      t(half + copy * rows, 0) = 0.5f;
-      if (c.n() % 2 == 0 && !has_middle(c)) t(half + copy * rows + middle / c.n1, middle % c.n1 ? 1 : 0) = 0.5f;
-    }
-  }
-  tables.push_back(std::move(t));
-}
-
-// Of folded rows: 0 where the imaginary part of the first number of a partition does not count, else 1.
-static void add_keep(Tables& tables, const TwoFactorConfig& c) {
-  Table t(c.prefix + "first_keep", folded_size(c.n1), 1);
-  std::fill(t.values.begin(), t.values.end(), 1.0f);
-  t(0, 0) = t(folded_size(c.n1) - 1, 0) = 0;
-  tables.push_back(std::move(t));
-}
-
-// Factors between the products, for (re, im): (cos, cos) and (- sin, sin).
-static void add_twiddles(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t rows = second_size(c), columns = first_size(c), copies = second_copies(c);
-  Table cosine(c.prefix + "cosine", copies * rows, 2 * columns), sine(c.prefix + "sine", copies * rows, 2 * columns);
-  for (std::int64_t r = 0; r < copies * rows; ++r) {
-    for (std::int64_t f = 0; f < columns; ++f) {
-      const Complex w = phase(c, product_mod(r % rows, f, c.n()), c.n());
-      cosine(r, 2 * f) = cosine(r, 2 * f + 1) = static_cast<float>(w.real());
-      sine(r, 2 * f) = static_cast<float>(-w.imag()), sine(r, 2 * f + 1) = static_cast<float>(w.imag());
-    }
-  }
-  tables.push_back(std::move(cosine));
-  tables.push_back(std::move(sine));
-}
-
-// The second product of whole spectra (and of real results): a row for each contracted number, a column for each
-// result.
-static void add_second_tables(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t n = second_size(c), copies = second_copies(c), size = copies * n;
-  const bool real = c.spectrum == Spectrum::inverse, folds = folds_out(c);
-  // Real parts of real and imaginary ones, imaginary parts of them; the last is the first but where results are folded.
-  const char* names[] = {"second_cos", "second_minus_sin", "second_sin", "second_im_cos"};
-  for (int which = 0; which < (real ? 2 : folds ? 4 : 3); ++which) {
-    Table t(c.prefix + names[which], size, folds ? folded_size(n) : size);
-    for (std::int64_t copy = 0; copy < copies; ++copy) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        for (std::int64_t k = 0; k < n; ++k) {
-          const Complex w = (real ? 2 : 1) * c.scale * phase(c, product_mod(j, k, n), n);
-          const double sign = folds && which >= 2 && k >= n / 2 ? -1 : 1;  // conjugates
-          t(copy * n + j, folds ? folded_place(k, n) : copy * n + k) =
-              static_cast<float>(sign * (which % 3 == 0 ? w.real()
-                                         : which == 1   ? -w.imag()
-                                                        : w.imag()));
-        }
-      }
-    }
-    tables.push_back(std::move(t));
-  }
-}
-
-// The second product of real rows: real parts of all rows of half a spectrum, and from column 64 on imaginary ones; the
-// row that is not whole has tables of its own.
-static void add_half_tables(Tables& tables, const TwoFactorConfig& c) {
-  const std::int64_t rows = c.half_rows(), copies = c.q();
-  const auto add = [&](const char* name, bool of_imaginary, std::int64_t first, std::int64_t count) {
-    Table t(c.prefix + name, copies * c.n2, kImaginary + copies * count);
-    for (std::int64_t copy = 0; copy < copies; ++copy) {
-      for (std::int64_t j = 0; j < c.n2; ++j) {
-        for (std::int64_t k = 0; k < count; ++k) {
-          const Complex w = c.scale * phase(c, product_mod(j, first + k, c.n2), c.n2);
-          const std::int64_t row = copy * c.n2 + j, column = copy * count + k;
-          t(row, column) = static_cast<float>(of_imaginary ? -w.imag() : w.real());
-          t(row, kImaginary + column) = static_cast<float>(of_imaginary ? w.real() : w.imag());
-        }
-      }
-    }
-    tables.push_back(std::move(t));
-  };
-  add("second_re", false, 0, rows);
-  add("second_im", true, 0, rows);
-  if (c.half_rest() == 0) return;
-  add("rest_re", false, rows, 1);
-  add("rest_im", true, rows, 1);
-}
-
-// What the middle number adds to the results: itself with alternating signs.
-static void add_alternating(Tables& tables, const TwoFactorConfig& c) {
-  Table t(c.prefix + "alternating", kTile, c.n2);
-  for (std::int64_t r = 0; r < kTile; ++r) {
-    for (std::int64_t j = 0; j < c.n2; ++j) t(r, j) = static_cast<float>(j % 2 ? -c.scale : c.scale);
-  }
-  tables.push_back(std::move(t));
-}
-
-// All tables, [up to 128 rows, columns] each, in the order in which they are needed.
-static Tables parts_of(const TwoFactorConfig& c) {
-  Tables tables;
-  add_first_tables(tables, c);
-  if (c.spectrum == Spectrum::inverse) add_weights(tables, c);
-  if (folds_in(c)) add_keep(tables, c);
-  add_twiddles(tables, c);
-  if (c.spectrum == Spectrum::forward)
-    add_half_tables(tables, c);
-  else
-    add_second_tables(tables, c);
-  if (has_middle(c)) add_alternating(tables, c);
-  return tables;
-}
-
-// They are loaded in two pieces, what the first product needs and the rest: each DMA takes a while to begin.
-static bool is_early(const TwoFactorConfig& c, const Table& t) {
-  return t.name.starts_with(c.prefix + "first") || t.name == c.prefix + "weight";
-}
-
-Tables two_factor_tables(const TwoFactorConfig& c) {
-  const Tables parts = parts_of(c);
-  Tables tables;
-  for (const bool early : {true, false}) {
-    std::int64_t rows = 0, columns = 0, first = 0;
-    for (const Table& t : parts) {
-      if (is_early(c, t) == early) rows = std::max(rows, t.rows), columns += t.columns;
-    }
-    Table all(c.prefix + (early ? "early_tables" : "late_tables"), rows, columns);
-    for (const Table& t : parts) {
-      if (is_early(c, t) != early) continue;
-      for (std::int64_t r = 0; r < t.rows; ++r)
-        std::copy_n(t.values.begin() + r * t.columns, t.columns, all.values.begin() + r * columns + first);
-      first += t.columns;
-    }
-    tables.push_back(std::move(all));
-  }
-  return tables;
-}
-
 TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   const Tables parts = parts_of(c), packed = two_factor_tables(c);
   View tiles[2];
   std::int64_t used[2] = {0, 0};
-  for (int i = 0; i < 2; ++i) tiles[i] = resident(k, packed[i].name, packed[i].rows, packed[i].columns);
+  for (int i = 0; i < 2; ++i) tiles[i] = k.sbuf({packed[i].rows, packed[i].columns}, f32);
+  k.dma_copy({.dst = tiles[0], .src = packed[0].declare(k)});
+  late_to_ = tiles[1], late_from_ = packed[1].declare(k);
+  // The first rows come before them where nothing else does.
+  if (c.precision != Precision::native || c.by_columns || c.folded) load_late();
   std::map<std::string, View> views;
   for (const Table& t : parts) {
     const int i = is_early(c, t) ? 0 : 1;
@@ -293,14 +103,18 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   };
   cosine_ = views["cosine"], sine_ = views["sine"];
   first_[0] = table("first_re"), first_[1] = table("first_im");
-  const bool half = c.spectrum == Spectrum::forward;
-  second_[0] = table(half ? "second_re" : "second_cos"), second_[1] = table(half ? "second_im" : "second_minus_sin");
-  second_[2] = table("second_sin"), second_[3] = folds_out(c) ? table("second_im_cos") : second_[0];
-  rest_[0] = table("rest_re"), rest_[1] = table("rest_im");
+  second_[0] = table("second_cos"), second_[1] = table("second_minus_sin"), second_[2] = table("second_sin");
+  second_[3] = folds_out(c) ? table("second_im_cos") : second_[0];
+  middle_ = table("middle");
   keep_ = views["first_keep"], weight_ = views["weight"], alternating_ = views["alternating"];
   if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
   k.memset({.dst = zero_, .value = 0.0});
+}
+
+void TwoFactor::load_late() const {
+  if (!has_late_) k_.dma_copy({.dst = late_to_, .src = late_from_});
+  has_late_ = true;
 }
 
 // Shares of `rows` rows from `first` on: as many as fill a bank of the second product, in a loop, then what is left.
@@ -317,18 +131,47 @@ void TwoFactor::shares(const Index& first, std::int64_t rows,
   }
 }
 
-Piece TwoFactor::whole() const { return {0, first_size(c_)}; }
-Piece TwoFactor::piece_of_core(int core) const { return share_of(first_size(c_), core); }
+// The same with less in the first share and in the last one: products begin when their rows are there, and nothing is
+// under way any more while the last results are stored.
+void TwoFactor::tapered_shares(std::int64_t rows, const std::function<void(const Index&, const Share&)>& body) const {
+  constexpr std::int64_t kFewShares = 3;
+  const std::int64_t p = c_.p(), q = c_.q(), most = together(c_), groups = rows / (q * p);
+  const std::int64_t end = groups >= 4 && most >= 4 ? 2 : 1,
+                     begin = c_.spectrum == Spectrum::inverse && groups >= 4 * most ? most : end,
+                     middle = groups - begin - end;
+  if (groups < 2) return shares(0, rows, body);
+  std::int64_t at = 0;
+  const auto share = [&](std::int64_t u) {
+    body(at * q * p, {u, q, p});
+    at += u;
+  };
+  share(begin);
+  if (tiles_of(middle, most) > kFewShares) {
+    shares(at * q * p, middle * q * p, body);
+    at += middle;
+  } else if (middle > 0) {
+    const std::int64_t unit = middle % 2 == 0 && most % 2 == 0 ? 2 : 1;
+    const std::int64_t some = std::clamp<std::int64_t>(tiles_of(middle, 2 * unit), 1, most / unit);
+    for (const Piece& u : even_pieces(middle / unit, some)) share(u.size * unit);
+  }
+  share(end);
+  shares(at * q * p, rows % (q * p), body);
+}
+
+Piece TwoFactor::whole() const { return {0, first_results(c_)}; }
+Piece TwoFactor::piece_of_core(int core) const { return share_of(first_results(c_), core); }
 
 void TwoFactor::run(const View& x, const View& y) const { c_.by_columns ? turned(x, y) : natural(x, y, whole()); }
 
 void TwoFactor::natural(const View& x, const View& y, const Piece& some) const {
-  shares(0, x.dim(0), [&](const Index& row, const Share& s) {
+  tapered_shares(x.dim(0), [&](const Index& row, const Share& s) {
     const View from = x(ds(row, s.rows())), to = y(ds(row, s.rows()));
-    const View b = first(load(from, s), s, some);
+    const std::vector<View> parts = load(from, s);
+    load_late();
+    const View b = first(parts, s, some);
     if (c_.spectrum == Spectrum::forward) {
-      store_half(to, second_half(b, s), s, some);
-      if (c_.half_rest() > some.start) store_rest(to, b, s, some);
+      store_half(to, second_half(b, s, some), s, some);
+      if (!has_begun_row(c_) && some.start == 0) store_middle(to, b, s, some);
       return;
     }
     const bool real = c_.spectrum == Spectrum::inverse;
@@ -387,7 +230,8 @@ void TwoFactor::fold(const View& b, const View& y, const Index& row, std::int64_
     const View to = component(out, which);
     evict(k_, to(ds(0, half)), sum(ds(0, half)).reshape_dim(1, {rows, many}).permute({0, 2, 1}), 1);
     // The conjugates, with rows and k1 in the other order.
-    const View other = sum.ap({{kWide, half}, {-1, many}, {-many, rows}}, kImaginary * kWide + rows * many - 1);
+    const View other =
+        sum.ap({{kWide, half}, {-1, many}, {-many, rows}}, sum.offset() + kImaginary * kWide + rows * many - 1);
     evict(k_, to(ds(kImaginary, half)), other, 2);
   });
   const auto places = [&](std::int64_t first, std::int64_t count) {
@@ -486,14 +330,14 @@ View TwoFactor::load_half(const View& x, const Share& s) const {
   const View tile = k_.sbuf({kTile, size, s.p, 2 * c_.n1}, f32);
   const View matrix = x.reshape_dim(0, {s.u, s.q, s.p});
   const View parts = k_.sbuf({kTile, s.u, s.p * c_.n1}, f32);
-  // Its table has zeros there, but they are read.
-  if (used < kImaginary) k_.memset({.dst = parts, .value = 0.0, .engine = Engine::gpsimd});
   const bool at_once = rest == 0 && (used == kImaginary || many == 1);  // rows leave no gap
   if (at_once) {
     const View whole =
         x(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(1, {rows, 2 * c_.n1}).reshape_dim(0, {size, many, s.q, s.p});
     k_.dma_copy({.dst = tile(ds(0, many * used)), .src = whole.permute({1, 2, 4, 0, 3, 5}).flatten_dims(0, 1)});
   }
+  // Its table has zeros there, but they are read.
+  if (used < kImaginary) k_.memset({.dst = parts, .value = 0.0, .engine = Engine::gpsimd});
   for (std::int64_t half = 0; half < many; ++half) {
     const View to = tile(ds(half * kImaginary, used));
     for (std::int64_t c = 0; c < s.q && !at_once; ++c) {
@@ -512,7 +356,8 @@ View TwoFactor::load_half(const View& x, const Share& s) const {
     weigh(to.flatten_dims(1, 2), half * kImaginary);
     const View pairs = to.flatten_dims(1, 3).reshape_dim(1, {size, s.p * c_.n1, 2});
     for (int i = 0; i < 2; ++i)
-      evict(k_, parts(ds(i * kImaginary, used), ds(half, size, many)), component(pairs, i), 1);
+      evict(k_, parts(ds(i * kImaginary, used), ds(half, size, many)), component(pairs, i),
+            static_cast<std::size_t>(s.u == 1 ? i : 1));
   }
   return parts(ds(0, kImaginary + used));
 }
@@ -547,7 +392,7 @@ void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View
   const bool swapped = c_.spectrum == Spectrum::inverse;
   const std::int64_t copies = swapped ? s.q : s.p, columns = copies * some.size, rows = others(parts[0]);
   const std::int64_t contracted = parts[0].dim(0), group = std::clamp<std::int64_t>(kWide / (2 * columns), 1, s.u);
-  const std::int64_t size = first_size(c_);
+  const std::int64_t size = first_results(c_);
   std::vector<Parts> data;
   for (const View& part : parts) data.push_back(parts_of_tile(k_, part, c_.precision));
   for (const Piece& g : whole_pieces(s.u, group)) {
@@ -592,15 +437,28 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
   second_sums(b, real, away);
 }
 
-// The sums of real parts, and of imaginary ones.
+// The sums of real parts, and of imaginary ones, where there are some.
 void TwoFactor::second_sums(const View& b, bool real, const std::function<void(int, const View&)>& away) const {
   const std::int64_t rows = b.dim(0), columns = b.rank() == 3 ? b.dim(1) : b.dim(1) * b.dim(2),
-                     results = folds_out(c_) ? folded_size(c_.n2) : rows;
+                     results = folds_out(c_)                      ? folded_size(c_.n2)
+                               : c_.spectrum == Spectrum::forward ? kImaginary + rows / c_.n2 * whole_rows(c_)
+                                                                  : rows;
+  const auto bank = [&](std::int64_t width) { return k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width)); };
+  const auto table = [&](int which) { return cut(second_[which], rows, results); };
+  if (!real && b.rank() == 3 && 2 * columns <= kWide && !folds_out(c_) && c_.precision == Precision::native) {
+    // One product for both where one bank has room: few columns take as long as their table takes to load.
+    const View both = bank(2 * columns), sums[] = {both(all, ds(0, columns)), both(all, ds(columns, columns))};
+    add(both.reshape_dim(1, {2, columns}), table(0), {b.permute({0, 2, 1})});
+    for (int i = 0; i < 2; ++i) add(sums[i], table(i + 1), {component(b, 1 - i)});
+    for (int i = 0; i < 2; ++i) away(i, sums[i]);
+    return;
+  }
   const Parts data[] = {parts_of_tile(k_, component(b, 0), c_.precision),
                         parts_of_tile(k_, component(b, 1), c_.precision)};
   for (int which = 0; which < (real ? 1 : 2); ++which) {
-    const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, columns));
-    for (int of = 0; of < 2; ++of) add(sum, cut(second_[2 * which + of], rows, results), data[of]);
+    const View sum = bank(columns);
+    add(sum, table(which == 0 ? 0 : 3), data[which]);
+    add(sum, table(which + 1), data[1 - which]);
     away(which, sum);
   }
 }
@@ -618,59 +476,84 @@ void TwoFactor::add_middle(const View& out, const View& from, const View& middle
       {.dst = out, .data1 = from, .data2 = added.flatten_dims(1, 2), .op = AluOp::add, .engine = Engine::vector});
 }
 
-// Half a spectrum: both parts come out of one product. It has 64 rows at most, so the second half of the columns goes
-// to the partitions from 64 on: a store is as fast as the partitions that it reads are many.
-View TwoFactor::second_half(const View& b, const Share& s) const {
-  const std::int64_t rows = s.q * c_.half_rows(), columns = b.dim(1), width = kImaginary + rows;
-  const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, columns));
-  // With fewer copies than the table has, results of those that are not there are left out.
-  for (int of = 0; of < 2; ++of)
-    add(sum, cut(second_[of], b.dim(0), width), parts_of_tile(k_, component(b, of), c_.precision));
-  const std::int64_t many = s.halves(), wide = columns / s.u;
-  const View out = k_.sbuf({kTile, s.u / many, wide, 2}, f32), by_group = sum.reshape_dim(1, {s.u, wide});
-  for (std::int64_t half = 0; half < many; ++half) {
-    for (int i = 0; i < 2; ++i)
-      evict(k_, component(out(ds(half * kImaginary, rows)), i),
-            by_group(ds(i * kImaginary, rows), ds(half, s.u / many, many)), static_cast<std::size_t>(i + 1));
-  }
+// Half a spectrum of some k1: those up to n1 / 2 as they come, the others as conjugates from the partitions from 64 on,
+// with k1 in the other order. Both have 64 rows at most, so every second group goes to the partitions from 64 on: a
+// store is as fast as the partitions that it reads are many.
+View TwoFactor::second_half(const View& b, const Share& s, const Piece& some) const {
+  const std::int64_t many = s.halves(), groups = s.u / many, wide = s.p * some.size;
+  const std::int64_t mirrored = s.q * whole_rows(c_),
+                     direct = has_begun_row(c_) ? c_.q() * whole_rows(c_) + s.q : mirrored;
+  const Piece turned = mirror_images(some);
+  const View out = k_.sbuf({kTile, groups, s.p, c_.n1, 2}, f32);
+  second_sums(b, false, [&](int which, const View& sum) {
+    for (std::int64_t half = 0; half < many; ++half) {
+      const auto part = [&](std::int64_t rows, const Piece& k1) {
+        return component(out(ds(half * kImaginary, rows), all, all, ds(k1.start, k1.size)), which);
+      };
+      const View by_group = sum.reshape_dim(1, {s.u, s.p, some.size})(ds(0, direct), ds(half, groups, many));
+      evict(k_, part(direct, some), by_group, static_cast<std::size_t>(which + 1));
+      if (turned.size == 0) continue;
+      const std::int64_t last = c_.n1 - turned.start - some.start;  // column of the first of them
+      const View other = sum.ap({{kWide, mirrored}, {many * wide, groups}, {some.size, s.p}, {-1, turned.size}},
+                                sum.offset() + kImaginary * kWide + half * wide + last);
+      if (which == 0)
+        k_.tensor_copy({.dst = part(mirrored, turned), .src = other, .engine = Engine::vector});
+      else
+        k_.activation({.dst = part(mirrored, turned), .op = ActFn::copy, .data = other, .scale = -1.0});
+    }
+  });
   return out;
 }
 
-void TwoFactor::store_half(const View& y, const View& out, const Share& s, const Piece& some) const {
-  const std::int64_t rows = c_.half_rows();
-  const View matrix = y(all, ds(0, 2 * c_.n1 * rows))
-                          .reshape_dim(0, {s.u, s.q, s.p})
-                          .reshape_dim(3, {rows, 2 * c_.n1})
-                          .slice(4, 2 * some.start, 2 * some.size);
-  // Groups take turns, so that both halves are one store where they leave no gap.
-  const std::int64_t many = s.halves(), used = s.q * rows;
-  const View places = matrix.reshape_dim(0, {s.u / many, many}).permute({1, 2, 4, 0, 3, 5});
-  const View from = out.flatten_dims(2, 3);
-  if (used == kImaginary || many == 1) {
-    k_.dma_copy({.dst = places.flatten_dims(0, 1), .src = from(ds(0, many * used))});
-    return;
-  }
-  for (std::int64_t half = 0; half < many; ++half)
-    k_.dma_copy({.dst = places.select(0, half), .src = from(ds(half * kImaginary, used))});
+// The numbers k1 whose results are the conjugates of those of some others.
+Piece TwoFactor::mirror_images(const Piece& some) const {
+  const std::int64_t first = std::max<std::int64_t>(1, some.start),
+                     end = std::min(some.start + some.size, (c_.n1 + 1) / 2);
+  return {c_.n1 + 1 - end, std::max<std::int64_t>(0, end - first)};
 }
 
-// The row of half a spectrum that is not whole. Where it is the middle number alone, that is real.
-void TwoFactor::store_rest(const View& y, const View& b, const Share& s, const Piece& piece) const {
-  const std::int64_t rest = std::min(c_.half_rest() - piece.start, piece.size), many = s.u * s.p;
-  const bool is_middle = 2 * c_.n1 * c_.half_rows() == c_.n() && c_.half_rest() == 1;
-  const std::int64_t width = is_middle ? s.q : kImaginary + s.q;
-  const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, many * rest)).reshape_dim(1, {many, rest});
-  const View some = b.reshape_dim(1, {many, piece.size})(all, all, ds(0, rest));
-  for (int of = 0; of < (is_middle ? 1 : 2); ++of)
-    add(sum, cut(rest_[of], b.dim(0), width), parts_of_tile(k_, component(some, of), c_.precision));
-  const View out = k_.sbuf({s.q, many, rest, 2}, f32);
-  if (is_middle) k_.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
-  evict(k_, component(out, 0), sum(ds(0, s.q)), 1);
-  if (!is_middle) evict(k_, component(out, 1), sum(ds(kImaginary, s.q)), 1);
-  const View to = y(all, ds(2 * (c_.n1 * c_.half_rows() + piece.start), 2 * rest))
-                      .reshape_dim(0, {s.u, s.q, s.p})
-                      .permute({1, 0, 2, 3});
-  k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3).reshape_dim(1, {s.u, s.p})});
+void TwoFactor::store_half(const View& y, const View& out, const Share& s, const Piece& some) const {
+  const std::int64_t rows = whole_rows(c_), many = s.halves(), used = s.q * rows;
+  const View matrix =
+      y(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(0, {s.u / many, many, s.q, s.p}).reshape_dim(4, {rows, 2 * c_.n1});
+  const auto store_columns = [&](const Piece& k1) {
+    const View from = out(all, all, all, ds(k1.start, k1.size)).flatten_dims(3, 4);
+    // Groups take turns, so that both halves are one store where they leave no gap.
+    const View places = matrix.slice(5, 2 * k1.start, 2 * k1.size).permute({1, 2, 4, 0, 3, 5});
+    if (used == kImaginary || many == 1) {
+      k_.dma_copy({.dst = places.flatten_dims(0, 1), .src = from(ds(0, many * used))});
+      return;
+    }
+    for (std::int64_t half = 0; half < many; ++half)
+      k_.dma_copy({.dst = places.select(0, half), .src = from(ds(half * kImaginary, used))});
+  };
+  const Piece turned = mirror_images(some);
+  if (some.size == whole().size)
+    store_columns({0, c_.n1});
+  else
+    for (const Piece& k1 : {some, turned})
+      if (k1.size) store_columns(k1);
+  const std::int64_t numbers = c_.n2 % 2 == 1 ? some.size : some.start == 0 ? 1 : 0;  // in a row that is begun
+  if (!has_begun_row(c_) || numbers == 0) return;
+  const View begun =
+      y(all, ds(2 * (c_.n1 * rows + some.start), 2 * numbers)).reshape_dim(0, {s.u / many, many, s.q, s.p});
+  for (std::int64_t half = 0; half < many; ++half) {
+    const View from = out(ds(half * kImaginary + c_.q() * rows, s.q), all, all, ds(some.start, numbers));
+    k_.dma_copy({.dst = begun.select(1, half).permute({1, 0, 2, 3}), .src = from.flatten_dims(3, 4)});
+  }
+}
+
+// The middle number, which is real.
+void TwoFactor::store_middle(const View& y, const View& b, const Share& s, const Piece& some) const {
+  const std::int64_t many = s.u * s.p;
+  const View sum = k_.psum({kTile, kWide}, f32)(ds(0, s.q), ds(0, many));
+  const View first = component(b, 0).reshape_dim(1, {many, some.size}).select(2, 0);
+  add(sum, cut(middle_, b.dim(0), s.q), parts_of_tile(k_, first, c_.precision));
+  const View out = k_.sbuf({s.q, many, 2}, f32);
+  k_.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
+  evict(k_, component(out, 0), sum, 1);
+  const View to = y(all, ds(c_.n(), 2)).reshape_dim(0, {s.u, s.q, s.p}).permute({1, 0, 2, 3});
+  k_.dma_copy({.dst = to, .src = out.reshape_dim(1, {s.u, s.p})});
 }
 
 void TwoFactor::store(const View& y, const View& out, const Share& s, const Piece& some) const {

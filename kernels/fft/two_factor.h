@@ -9,8 +9,10 @@
 // the second product needs it. Its result lies as it is stored. Short factors share the 128 partitions: P = 128 / n1
 // rows of the matrix in the first product, Q = 128 / n2 in the second, through tables that are block diagonal.
 //
-// Real rows and rows of half a spectrum take half the products: their first (last) product has real operands (results),
-// and in the other one both parts of a number share the partitions that half of a spectrum leaves free.
+// Real rows take less than half the products: they are real operands of the first one, of which k1 = 0 … n1 / 2 are
+// enough. Of those the results of k2 < n2 / 2 are numbers of half a spectrum, and of the others conjugates of the rest:
+// a table puts them on partitions from 64 on, the other way round. Rows of half a spectrum take half: both parts of a
+// number share the partitions in the first product, and the last one has real results.
 #pragma once
 
 #include "kernels/blas/product_block.h"
@@ -41,7 +43,7 @@ struct TwoFactorConfig {
     return folded && !by_columns ? 1 : std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, 128 / n1));
   }
   std::int64_t q() const;
-  // Of half a spectrum: whole rows of n1, and what is left.
+  // Of half a spectrum that comes: whole rows of n1, and what is left.
   std::int64_t half_rows() const { return (n() / 2 + 1) / n1; }
   std::int64_t half_rest() const { return (n() / 2 + 1) % n1; }
 };
@@ -50,8 +52,9 @@ struct TwoFactorConfig {
 isa::View times_pairs(isa::Kernel& k, const isa::View& re, const isa::View& im, const isa::View& w);
 void times_pairs(isa::Kernel& k, const isa::View& out, const isa::View& re, const isa::View& im, const isa::View& w);
 
-// Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it. Folded rows
-// have an even factor where they are cut: n2 by columns, else n1.
+// Whether there is such a kernel: factors of at most 128, n2 more than one where results are half a spectrum, and at
+// least a whole row of n1 where operands are. Folded rows have an even factor where they are cut: n2 by columns, else
+// n1.
 bool is_possible(const TwoFactorConfig& config);
 
 Tables two_factor_tables(const TwoFactorConfig& config);
@@ -98,6 +101,8 @@ class TwoFactor {
   };
   void shares(const isa::Index& first, std::int64_t rows,
               const std::function<void(const isa::Index&, const Share&)>& body) const;
+  void tapered_shares(std::int64_t rows, const std::function<void(const isa::Index&, const Share&)>& body) const;
+  void load_late() const;
   void natural(const isa::View& x, const isa::View& y, const Piece& some) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
@@ -117,16 +122,19 @@ class TwoFactor {
   void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle,
               const Piece& some) const;
   void second_sums(const isa::View& b, bool real, const std::function<void(int, const isa::View&)>& away) const;
-  isa::View second_half(const isa::View& b, const Share& s) const;
+  isa::View second_half(const isa::View& b, const Share& s, const Piece& some) const;
+  Piece mirror_images(const Piece& some) const;
   void store_half(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
-  void store_rest(const isa::View& y, const isa::View& b, const Share& s, const Piece& some) const;
+  void store_middle(const isa::View& y, const isa::View& b, const Share& s, const Piece& some) const;
   void store(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
   isa::View places(const isa::View& y, const Share& s, const Piece& some) const;
   Piece whole() const;  // all of the numbers that a run of results has
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
-  Parts first_[2], second_[4], rest_[2];  // of real numbers and imaginary ones
+  Parts first_[2], second_[4], middle_;  // of real numbers and imaginary ones
+  isa::View late_to_, late_from_;
+  mutable bool has_late_ = false;
   isa::View cosine_, sine_, weight_, keep_, zero_, alternating_;
 };
 

@@ -8,6 +8,7 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/long_real.h"
+#include "kernels/fft/one_trip.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
 #include "kernels/fft/row_pairs.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr std::int64_t kMostDirect = 1024, kShortest = 64;
 // That are timed.
 constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4, kMostRaders = 3,
-                      kMostHalves = 6, kMostPaired = 7, kMostLongReal = 3;
+                      kMostHalves = 6, kMostPaired = 7, kMostLongReal = 3, kMostOneTrips = 4;
 
 struct Rated {
   Way way;
@@ -79,6 +80,26 @@ std::vector<Rated> triples(std::int64_t n, const std::function<bool(const Way&)>
   return found;
 }
 
+// Three factors, the last of them short, in one trip through SBUF; longer rows have no room there.
+std::vector<Rated> one_trips(const TransformConfig& c) {
+  constexpr std::int64_t kLongestTrip = 1 << 19, kShortFactor = 64;
+  std::vector<Rated> found;
+  if (c.n > kLongestTrip || c.spectrum == Spectrum::inverse) return found;  // half spectra are halved
+
+  for (std::int64_t n2 = 2; n2 <= kShortFactor; ++n2) {
+    for (std::int64_t n0 = 2; n0 <= kTile && c.n % n2 == 0; ++n0) {
+      if (c.n / n2 % n0 || c.n / n2 / n0 > kTile) continue;
+      const OneTrip trip{
+          .way = {.kind = Way::Kind::three_factor, .n0 = n0, .n1 = c.n / n2 / n0, .n2 = n2, .one_trip = true},
+          .spectrum = c.spectrum};
+      // Over what it takes where all partitions are in use.
+      if (is_possible(trip)) found.push_back({trip.way, columns_of(trip) * kTile / (12.0 * static_cast<double>(c.n))});
+    }
+  }
+  sort_and_cut(found, kMostOneTrips);
+  return found;
+}
+
 // The longest transforms: a first factor with room for three others.
 std::vector<Rated> quadruples(std::int64_t n) {
   std::vector<Rated> found;
@@ -119,11 +140,15 @@ void add_convolution(std::vector<Rated>& found, std::vector<Rated> of_m, std::in
 std::vector<Rated> convolutions(const TransformConfig& c) {
   std::vector<Rated> found;
   const std::int64_t least = numbers_in(c) + numbers_out(c) - 1;
+  const auto add_factors = [&](std::int64_t m) {
+    if (m <= kTile * kTile) return add_convolution(found, pairs({.n = m}), m, least);
+    add_convolution(found, one_trips({.n = m}), m, least);
+    add_convolution(found, triples(m), m, least);
+  };
   if (least > kTile * kTile * kTile) {
     for (const std::int64_t m : smooth_lengths(least)) add_convolution(found, quadruples(m), m, least);
   } else {
-    for (std::int64_t m = least; m <= least + least / 3 + 64 && found.size() < 64; ++m)
-      add_convolution(found, m > kTile * kTile ? triples(m) : pairs({.n = m}), m, least);
+    for (std::int64_t m = least; m <= least + least / 3 + 64 && found.size() < 64; ++m) add_factors(m);
   }
   sort_and_cut(found, kMostConvolutions);
   return found;
@@ -146,11 +171,11 @@ std::vector<Way> halves(const TransformConfig& c) {
   return found;
 }
 
-// Real rows of odd length by complex ones, half as many.
+// Real rows by complex ones, half as many: of odd lengths, and of even ones in one trip.
 std::vector<Way> paired(const TransformConfig& c) {
-  if (c.n % 2 == 0 || c.rows < 2) return {};
+  if (c.rows < 2) return {};
   std::vector<Way> found = ways({.n = c.n, .rows = pairs_of(c.rows)});
-  std::erase_if(found, [](const Way& w) { return w.kind == Way::Kind::direct; });
+  std::erase_if(found, [&](const Way& w) { return w.kind == Way::Kind::direct || (c.n % 2 == 0 && !w.is_one_trip()); });
   if (found.size() > kMostPaired) found.resize(kMostPaired);
   for (Way& w : found) w.paired = true;
   return found;
@@ -173,7 +198,7 @@ std::string Way::name() const {
       case Kind::two_factor:
         return fmt::format("two_factor {}x{}", n1, n2);
       case Kind::three_factor:
-        return fmt::format("three_factor {}x{}x{}", n0, n1, n2);
+        return fmt::format("three_factor {}x{}x{}{}", n0, n1, n2, one_trip ? " in one trip" : "");
       case Kind::four_factor:
         return fmt::format("four_factor {}x{}x{}x{}", n3, n0, n1, n2);
       case Kind::bluestein:
@@ -196,11 +221,15 @@ std::vector<Way> ways(const TransformConfig& c) {
   if (c.n <= kShortest) return found;
   const std::size_t before = found.size();
   add(pairs(c));
-  if (c.spectrum == Spectrum::whole && (c.n > kTile * kTile || found.size() == before)) add(triples(c.n));
+  if (c.spectrum == Spectrum::whole && (c.n > kTile * kTile || found.size() == before)) {
+    add(one_trips(c));
+    add(triples(c.n));
+  }
   if (c.n > kTile * kTile * kTile && c.spectrum == Spectrum::whole) add(quadruples(c.n));
   if (found.size() > before) return found;
   if (c.spectrum != Spectrum::whole) {
     add(long_reals(c));
+    add(one_trips(c));
     add(triples(c.n, [&](const Way& w) { return is_possible(RealFactored{w, c.spectrum}); }));
     const std::vector<Way> some = halves(c);
     found.insert(found.end(), some.begin(), some.end());

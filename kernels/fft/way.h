@@ -34,10 +34,14 @@ struct Way {
   };
   Kind kind = Kind::direct;
   std::int64_t n0 = 1, n1 = 1, n2 = 1, n3 = 1;
-  bool halved = false;  // real rows as complex ones of half their length, which go this way
-  bool paired = false;  // two real rows as one complex one, which goes this way
+  bool halved = false;       // real rows as complex ones of half their length, which go this way
+  bool paired = false;       // two real rows as one complex one, which goes this way
+  bool one_trip = false;     // three factors without a pass through HBM (one_trip.h)
+  bool by_software = false;  // starts its DMAs (rewrite/dma_starts.h)
 
   std::int64_t product() const { return n0 * n1 * n2 * n3; }
+  // Rather than its convolutions alone.
+  bool is_one_trip() const { return one_trip && kind == Kind::three_factor; }
   std::string name() const;  // "two_factor 64x64"
 };
 

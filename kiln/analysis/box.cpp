@@ -1,5 +1,6 @@
 #include "kiln/analysis/box.h"
 
+#include <cstdlib>
 #include <numeric>
 
 namespace kiln::analysis {
@@ -58,10 +59,11 @@ BoxShape::BoxShape(const Program& program, const Access& access, bool flat) {
 // Adds a dimension of the access, inner ones first, to the tensor's dimension that it runs along.
 void BoxShape::add_dim(const Dim& dim, std::int64_t element) {
   if (dim.count <= 1 || dim.stride == 0) return;
-  const std::int64_t stride = dim.stride * element;
+  const std::int64_t stride = std::abs(dim.stride) * element;
+  if (dim.stride < 0) back_ += (dim.count - 1) * stride;
   int d = first_;
   while (d < rank_ - 1 && stride_[d] > stride) ++d;
-  if (stride < 0 || stride % stride_[d] != 0) {  // across dimensions: all of what lies inside
+  if (stride % stride_[d] != 0) {  // across dimensions: all of what lies inside
     for (int i = first_; i < rank_; ++i) extent_[i] = size_[i];
     return;
   }
@@ -83,7 +85,7 @@ Box BoxShape::at(std::int64_t partition, std::int64_t byte) const {
     b.lo[0] = origin_[0] + partition;
     b.hi[0] = b.lo[0] + extent_[0];
   }
-  byte += origin_[1];
+  byte += origin_[1] - back_;
   int full_from = rank_;  // dimensions from here on run over their end
   for (int d = first_; d < rank_; ++d) {
     b.lo[d] = d == rank_ - 1 ? byte : byte / stride_[d];

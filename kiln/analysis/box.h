@@ -58,6 +58,7 @@ class BoxShape {
   int first_ = 0;  // dimensions before it count partitions
   std::array<std::int64_t, kBoxRank> size_{}, stride_{}, extent_{};
   std::int64_t origin_[2] = {};
+  std::int64_t back_ = 0;  // bytes that dimensions which run backwards go back
   std::int64_t step_ = 1, width_ = 1;
 };
 

@@ -15,4 +15,8 @@ inline constexpr RuleTable kTable{"threads", "threads", kRules, Category::config
 // 0 means one per processor; a negative count is an Error of category `config`.
 int thread_count(int asked);
 
+// How many of this thread's processors nobody else uses just now, at least one: threads beyond those keep the others
+// waiting. It takes a few microseconds to ask; where the system does not tell, it is all of them.
+int idle_processors();
+
 }  // namespace kiln

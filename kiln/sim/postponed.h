@@ -17,7 +17,7 @@ struct PostponedLoad {
   std::int64_t sequence;
   isa::TensorId from_tensor;
   Storage* input;
-  isa::Tile to, from;  // rows of `to` have no gaps; those of `from` consist of runs that have none
+  isa::Tile to, from;  // rows of both consist of runs that have no gaps
 };
 
 class Postponed {

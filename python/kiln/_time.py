@@ -188,7 +188,8 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, lim
             trips = _average_trips(traced[0], of_kind[0])
         of_rank = [kind * len(of_kind[0]) for kind in kinds] if ranks else []
         return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice, limit, env.max_memory(), without,
-                                          bool(as_written), bool(disable_dge), bool(spill), of_rank, topology or ""))
+                                          bool(as_written), bool(disable_dge), bool(spill), of_rank, topology or "",
+                                          take=True))
 
     return timed
 

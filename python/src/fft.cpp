@@ -9,6 +9,7 @@
 #include "kernels/fft/host/double_plan.h"
 #include "kernels/fft/host/elementwise.h"
 #include "kernels/fft/host/plan.h"
+#include "kernels/fft/host/row_errors.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -37,6 +38,12 @@ void bind_fft_transforms(nb::module_& m) {
   });
   m.def("note_transform", [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale) {
     fft::note_native(fft_config(n, rows, spectrum, positive, scale));
+  });
+  // x and y: address, numbers of a row, and floats of each.
+  using Given = std::tuple<FftAddress, std::int64_t, std::int64_t>;
+  m.def("inexact_by_long_sums", [](std::int64_t rows, const Given& x, const Given& y) {
+    const auto of = [](const Given& g) { return fft::Rows{fft_in(std::get<0>(g)), std::get<1>(g), std::get<2>(g)}; };
+    return fft::inexact_by_long_sums(rows, of(x), of(y));
   });
   // What a plan is: the way, whether half a spectrum is computed as such, bytes of its tables.
   m.def("plan", [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale) {

@@ -24,30 +24,31 @@ using ProgramRef = std::shared_ptr<isa::Program>;
 using Timing = views::TimedKernel;
 using TimingRef = std::shared_ptr<Timing>;
 
+// `take`: nobody needs the programs any more, which may be large.
 TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::string, std::int64_t> trip_counts,
                         const std::vector<TextArg>& what_if, std::optional<bool> reorder, bool advice,
                         std::int64_t limit, std::int64_t max_memory, const std::vector<TextArg>& without,
                         bool as_written, bool disable_dge, bool spill, std::vector<int> of_rank,
-                        const TextArg& topology) {
-  std::vector<isa::Program> copies;
-  for (const ProgramRef& p : programs) copies.push_back(*p);
+                        const TextArg& topology, bool take) {
+  std::vector<isa::Program> own;
+  for (const ProgramRef& p : programs) own.push_back(take && std::ranges::count(programs, p) == 1 ? std::move(*p) : *p);
   std::vector<std::string> changes;
   for (const TextArg& change : what_if) changes.push_back(change.value);
   std::vector<std::string> left_out;
   for (const TextArg& pass : without) left_out.push_back(pass.value);
   nb::gil_scoped_release released;
-  return views::time_kernel(std::move(copies), {.trip_counts = std::move(trip_counts),
-                                                .what_if = std::move(changes),
-                                                .of_rank = std::move(of_rank),
-                                                .topology = topology.value,
-                                                .reorder = reorder,
-                                                .without = std::move(left_out),
-                                                .as_written = as_written,
-                                                .disable_dge = disable_dge,
-                                                .spill = spill,
-                                                .advice = advice,
-                                                .limit = std::clamp<std::int64_t>(limit, 1, timing::kMostTimingLimit),
-                                                .max_memory = max_memory});
+  return views::time_kernel(std::move(own), {.trip_counts = std::move(trip_counts),
+                                             .what_if = std::move(changes),
+                                             .of_rank = std::move(of_rank),
+                                             .topology = topology.value,
+                                             .reorder = reorder,
+                                             .without = std::move(left_out),
+                                             .as_written = as_written,
+                                             .disable_dge = disable_dge,
+                                             .spill = spill,
+                                             .advice = advice,
+                                             .limit = std::clamp<std::int64_t>(limit, 1, timing::kMostTimingLimit),
+                                             .max_memory = max_memory});
 }
 
 std::string compare(const std::vector<std::pair<TextArg, TimingRef>>& timings) {
@@ -89,7 +90,7 @@ void bind_timing(nb::module_& m) {
         nb::arg("reorder").none(), nb::arg("advice"), nb::arg("limit") = timing::kTimingLimit,
         nb::arg("max_memory") = 0, nb::arg("without") = nb::list(), nb::arg("as_written") = false,
         nb::arg("disable_dge") = false, nb::arg("spill") = false, nb::arg("of_rank") = nb::list(),
-        nb::arg("topology") = "");
+        nb::arg("topology") = "", nb::arg("take") = false);
   m.def("compare_timings", &compare);
 }
 

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
 #include "kiln/base/error.h"
 
 namespace kiln {
@@ -19,6 +25,22 @@ TEST(ThreadCount, RefusesANegativeCount) {
   } catch (const Error& error) {
     EXPECT_EQ(error.first().code, code_of(thread_rules::kTable, thread_rules::kNotNegative));
   }
+}
+
+TEST(IdleProcessors, AreNotThoseThatOthersUse) {
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> others;
+  for (unsigned i = 0; i < std::max(std::thread::hardware_concurrency(), 1u); ++i)
+    others.emplace_back([&] {
+      while (!stop) {
+      }
+    });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const int idle = idle_processors();
+  stop = true;
+  for (std::thread& t : others) t.join();
+  EXPECT_EQ(idle, 1);
+  EXPECT_LE(idle_processors(), thread_count(0));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/few_places.h"
+#include "kiln/num/known_table.h"
 #include "kiln/num/plain/plain.h"
 #include "tests/num/each_target.h"
 #include "tests/num/random_rows.h"
@@ -255,6 +256,76 @@ TEST_P(FastMatmul, LooksAtKnownPlacesAlone) {
   EXPECT_EQ(got[kSize], 0.0f);
   fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false, {});
   EXPECT_EQ(got[kSize], 3.0f);
+}
+
+// Columns of which many are others again, or these with the other sign, in blocks beside zeros of both signs.
+std::vector<float> random_table(Random& random, std::size_t rows, std::size_t columns, Values values) {
+  std::vector<float> table(rows * columns);
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::size_t begin = c / 40 * 30 % rows, end = std::min(rows, begin + 50);
+    const bool again = c > 0 && between(random, 0, 3) > 0, negated = between(random, 0, 1) == 1;
+    const std::size_t other = again ? c - between(random, 1, std::min<std::size_t>(c, 45)) : c;
+    for (std::size_t r = 0; r < rows; ++r) {
+      const float zero = between(random, 0, 1) ? 0.0f : -0.0f;
+      const float fresh = r < begin || r >= end || between(random, 0, 20) == 0 ? zero : random_value(random, values);
+      const float x = again ? table[r * columns + other] : fresh;
+      table[r * columns + c] = x == 0 ? zero : again && negated ? -x : x;
+    }
+  }
+  return table;
+}
+
+// Parts of a table that is known, as either operand. Products of two tiny values are too small for float32, and sums of
+// them are zeros of both signs.
+TEST_P(FastMatmul, EqualsPlainForKnownTables) {
+  for (int i = 0; i < 150 && !HasFatalFailure(); ++i) {
+    const std::size_t rows = between(random_, 1, 130), columns = between(random_, 1, 400);
+    const auto values = static_cast<Values>(between(random_, 0, 2));
+    const std::vector<float> array = random_table(random_, rows, columns, values);
+    const KnownTable known(array.data(), rows, columns);
+    const std::size_t k = between(random_, 1, rows), size = between(random_, 1, columns), n = between(random_, 1, 140);
+    const std::size_t first_row = between(random_, 0, 3) ? 0 : rows - k, first = between(random_, 0, columns - size);
+    Matrix data(random_, k, n, values);
+    if (values == Values::tiny) {
+      for (float& x : data.data) x = between(random_, 0, 3) ? x * 0x1p-60f : 0.0f;
+    }
+    const Rounded other(random_, std::move(data));
+    const Factor part{DType::float32, array.data() + first_row * columns + first, static_cast<std::ptrdiff_t>(columns)};
+    const bool is_left = between(random_, 0, 1) == 1, accumulate = between(random_, 0, 1) == 1;
+    const Factor a = is_left ? part : other.factor(), b = is_left ? other.factor() : part;
+    const std::size_t m = is_left ? size : n, width = is_left ? n : size;
+    const Matrix out(random_, m, width, static_cast<Values>(between(random_, 0, 2)));
+    Matrix want = out, got = out;
+    plain::matmul(a, b, want.data.data(), stride_of(want), k, m, width, accumulate, {});
+    expect_told(fast::matmul(a, b, got.data.data(), stride_of(got), k, m, width, accumulate, {}), got, false);
+    expect_same(want, got);
+  }
+}
+
+TEST(KnownTable, FindsWhereColumnsHaveNumbersAndWhichAreAlike) {
+  const float array[] = {0, 1,  2, -1, 0, 0,   //
+                         3, -0, 2, 0,  4, -2,  //
+                         0, 5,  0, -5, 0, -2};
+  const KnownTable known(array, 3, 6);
+  const auto& columns = known.of_columns;
+  EXPECT_EQ(columns[1].twin, 2);
+  EXPECT_EQ(columns[3].twin, -2);
+  EXPECT_TRUE(columns[1].negated && columns[3].negated);
+  for (const std::size_t alone : {0, 2, 4, 5}) EXPECT_EQ(columns[alone].twin, 0) << alone;
+  EXPECT_EQ(columns[5].begin, 1u);
+  EXPECT_EQ(columns[2].end, 2u);
+}
+
+TEST(KnownTable, IsKnownWhileItLives) {
+  const std::vector<float> array(12, 1.0f);
+  {
+    const KnownTable known(array.data(), 3, 4);
+    EXPECT_EQ(KnownTable::at(array.data()), &known);
+    EXPECT_EQ(KnownTable::at(array.data() + 11), &known);
+    EXPECT_NE(KnownTable::at(array.data() + 12), &known);
+    EXPECT_NE(KnownTable::at(array.data() - 1), &known);
+  }
+  EXPECT_EQ(KnownTable::at(array.data()), nullptr);
 }
 
 // Nearly all elements of the first operand are zeros, of both signs. Products of two values of 2^-80 are too small for

@@ -178,3 +178,25 @@ def test_import_loads_no_more_than_it_needs():
     script = "import kiln; kiln.activate(); import nki, sys; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
     assert not {"scipy", "torch", "pytest", "IPython", "matplotlib", "unittest"} & set(loaded)
+
+
+def test_a_first_call_does_not_import_masked_arrays():
+    """They take ten times as long as a small kernel."""
+    script = """
+import sys
+import kiln, numpy as np
+kiln.activate()
+import nki, nki.isa as nisa, nki.language as nl
+
+@nki.jit
+def copy(x):
+    out, tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm), nl.ndarray(x.shape, dtype=x.dtype)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+copy(np.ones((128, 8), np.float32))
+kiln.jit(lambda x: x + 1)(np.ones((128, 8), np.float32))
+assert "numpy.ma" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

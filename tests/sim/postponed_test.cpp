@@ -39,12 +39,14 @@ class RandomKernel {
  private:
   std::int64_t below(std::int64_t n) { return random_.below(static_cast<std::uint32_t>(n)); }
 
-  // Blocks of the tile from as many rows of blocks of the input, which lie apart there.
+  // Blocks of the tile, or the first numbers of some, from as many rows of blocks of the input, which lie apart there.
   void load() {
-    const std::int64_t count = 1 + below(3), to = below(kBlocks - count + 1), from = below(kBlocks - count + 1);
+    const std::int64_t count = 1 + below(3), step = 1 + below(2), width = kRun - below(2) * 5;
+    const std::int64_t to = below(kBlocks - (count - 1) * step), from = below(kBlocks - count + 1);
     const std::int64_t skew = pitch_ > kRun ? below(2) * 3 : 0;
-    const View src = x_.ap({{pitch_, 128}, {128 * pitch_, count}, {1, kRun}}, 128 * pitch_ * from + skew);
-    k_.dma_copy({.dst = tile_(all, ds(to * kRun, count * kRun)).reshape_dim(1, {count, kRun}), .src = src});
+    const View src = x_.ap({{pitch_, 128}, {128 * pitch_, count}, {1, width}}, 128 * pitch_ * from + skew);
+    const View blocks = tile_.reshape_dim(1, {kBlocks, kRun});
+    k_.dma_copy({.dst = blocks(all, ds(to, count, step), ds(0, width)), .src = src});
   }
 
   isa::Slice columns() {

@@ -131,6 +131,16 @@ def test_counts(random):
         expect(np.searchsorted(a, v, side).astype("int32"), "searchsorted", [a, v], right=side == "right")
 
 
+def expect_linear_scan(random, x, axis):
+    """y[t] = a[t] * y[t - 1] + x[t] along an axis, step by step."""
+    a, before = numbers(random, x.shape, "float32"), numbers(random, x.shape, "float32").take([0], axis)
+    steps, now = [], before.take(0, axis).astype(np.float64)
+    for t in range(x.shape[axis]):
+        now = a.take(t, axis) * now + x.take(t, axis)
+        steps.append(now)
+    expect(np.stack(steps, axis).astype("float32"), "linear_scan", [a, x, before], axis=axis)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int32", "uint16"])
 def test_order(dtype, random):
     x = numbers(random, (4, 9, 5), dtype)
@@ -140,6 +150,8 @@ def test_order(dtype, random):
     dealt = x[:, :8, :4].reshape(4, 4, 8)
     expect(dealt.reshape(4, 4, 4, 2).swapaxes(2, 3).reshape(4, 4, 8), "deal", [dealt], parts=2)
     for axis in range(3):
+        if dtype == "float32":
+            expect_linear_scan(random, x, axis)
         with np.errstate(over="ignore"):
             expect(np.cumprod(x, axis), "cumprod", [x], axis=axis)
         expect(np.maximum.accumulate(x, axis), "cummax", [x], axis=axis)

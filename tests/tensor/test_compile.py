@@ -157,6 +157,47 @@ PATTERNS |= {
 }
 
 
+def taps(places, channels, count, dtype="float32"):
+    """A sum of shifted slices of places x channels, each times a factor per channel."""
+    lines, so_far = [], None
+    for k in range(count):
+        lines += [f"x{k} = slice(x, starts=[{k}, 0], sizes=[{places}, {channels}], steps=[1, 1])",
+                  f"w{k} = slice(w, starts=[{k}, 0], sizes=[1, {channels}], steps=[1, 1])",
+                  f"p{k} = multiply(x{k}, w{k})"]
+        lines += [f"s{k} = add({so_far}, p{k})"] if so_far else []
+        so_far = f"s{k}" if so_far else "p0"
+    return f"""kt 1
+program "taps"
+x: {dtype}[{places + count - 1}, {channels}] = input(name="x")
+w: {dtype}[{count}, {channels}] = input(name="w")
+{chr(10).join(lines)}
+y = tanh({so_far})
+output "y" = y
+"""
+
+
+def linear_scan(shape, axis, dtype="float32"):
+    """y[t] = a[t] * y[t - 1] + b[t] along an axis."""
+    one = [1 if d == axis else n for d, n in enumerate(shape)]
+    return f"""kt 1
+program "linear_scan"
+a: {dtype}{shape} = input(name="a")
+b: {dtype}{shape} = input(name="b")
+s: {dtype}{one} = input(name="s")
+y = linear_scan(a, b, s, axis={axis})
+output "y" = y
+"""
+
+
+PATTERNS |= {
+    "taps": taps(150, 130, 5),
+    "taps of 16 bits": taps(300, 96, 4, "bfloat16"),
+    "recurrence": linear_scan([130, 7, 33], 2),
+    "recurrence of columns": linear_scan([40, 300], 0, "bfloat16"),
+    "recurrence of long rows": linear_scan([70, 30000], 1),
+}
+
+
 def same_program(text, target, tmp_path, *options):
     """The source that is emitted for a program, traced: the same program, and the same bits."""
     print(f"KILN_SEED={SEED}")
@@ -297,7 +338,7 @@ def test_unknown_pass(option):
     done = kiln_command("opt", "-", option, "canonicalize,nothing", input=SOFTMAX)
     assert done.returncode == 2 and not done.stdout
     assert f"{option}: there is no pass `nothing`" in done.stderr
-    assert "canonicalize, running-sums, first-of-sorts, expand, odd-lengths" in done.stderr
+    assert "canonicalize, loops-at-once, steps-at-once, running-sums, first-of-sorts, expand" in done.stderr
     done = kiln_command("opt", "-", option, "decompos", input=SOFTMAX)
     assert done.returncode == 2 and "did you mean `decompose`?" in done.stderr
 
@@ -314,7 +355,7 @@ def test_time_after(tmp_path):
     """The last stages are what `kiln compile` makes; before them every op goes through HBM, which takes longer."""
     rows = stage_rows("all")
     passes = kiln_command("opt", "-", "--passes", "nothing", input=SOFTMAX).stderr.split("passes are ")[1].split()
-    assert list(rows) == [name.rstrip(",") for name in passes if name.rstrip(",") in rows] and len(rows) == 13
+    assert list(rows) == [name.rstrip(",") for name in passes if name.rstrip(",") in rows] and len(rows) == 16
     path = tmp_path / "softmax.kt"
     path.write_text(SOFTMAX)
     for stage, level in (("instructions", 1), ("candidates", 2)):

@@ -297,6 +297,19 @@ def test_many_cores(word):
     assert not nki.get_multicore()
 
 
+def test_convolutions_of_half_precisions_are_rounded_once(word):
+    x, y = 60 + torch.rand(3000), torch.rand(200) / 100  # the sum of x is more than float16 holds
+    for dtype, rounding in ((torch.float16, 2**-11), (torch.bfloat16, 2**-8)):
+        a, b = x.to(dtype), y.to(dtype)
+        want = torch.from_numpy(np.convolve(a.double().numpy(), b.double().numpy()))
+        got = fft.fftconvolve(a, b)
+        assert got.dtype == dtype
+        assert (got.double() - want).abs().max() <= 1.01 * rounding * want.abs().max()
+        assert fft.fftconvolve(C(a, a), b).dtype == dtype
+    assert fft.fftconvolve(x.half(), y).dtype == torch.float32
+    close(fft.fftconvolve(x, y.double()), torch.from_numpy(np.convolve(x.double().numpy(), y.double().numpy())), 1e-13)
+
+
 def test_arrays_and_tensors_agree(word):
     """To the last bit on a device; natively tensors are computed in float32, as by torch, and arrays as by NumPy."""
     x = torch.randn(3, 20)

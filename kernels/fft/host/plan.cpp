@@ -35,8 +35,8 @@ double time_ns(const std::vector<isa::Program>& programs) {
   return views::time_kernel(programs, {.advice = false})->report.total_ns;
 }
 
-// Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch.
-constexpr std::int64_t kTrialNumbers = 1 << 20;
+// Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch. Some pairs at least.
+constexpr std::int64_t kTrialNumbers = 1 << 20, kFewestRows = 12;
 
 // Of x and y: with fewer, one trip through SBUF is over before threads have shared more than what handing over to each
 // other, and fetching from each other's caches, takes them.
@@ -66,16 +66,30 @@ std::vector<Choice> choices(const TransformConfig& c) {
   return found;
 }
 
-Choice fastest(const std::vector<Choice>& some, Target target, bool pair) {
-  if (some.size() == 1) return some[0];
+double trial_ns(const Choice& choice, Target target, bool pair) {
+  TransformConfig c = choice.config;
+  c.rows = std::min(c.rows, std::max<std::int64_t>(kFewestRows, kTrialNumbers / c.n));
+  return time_ns(pair ? kernels::transform_pair(c, choice.way, target)
+                      : std::vector{kernels::transform(c, choice.way, target)});
+}
+
+// What software must be sooner by: it spares a transform a few microseconds once, and batches may be longer than
+// trials.
+constexpr double kSooner = 1.002;
+
+// Ways are compared with their DMAs started by software, which nearly always is sooner; where gpsimd, which starts them
+// then, has much else to do it is not.
+Choice fastest(std::vector<Choice> some, Target target, bool pair) {
   std::vector<double> times;
-  for (const Choice& choice : some) {
-    TransformConfig c = choice.config;
-    c.rows = std::min(c.rows, std::max<std::int64_t>(2, kTrialNumbers / c.n));  // two, which may be a pair
-    times.push_back(time_ns(pair ? kernels::transform_pair(c, choice.way, target)
-                                 : std::vector{kernels::transform(c, choice.way, target)}));
+  for (Choice& choice : some) {
+    choice.way.by_software = true;
+    times.push_back(trial_ns(choice, target, pair));
   }
-  return some[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
+  const auto least = std::min_element(times.begin(), times.end());
+  const Choice found = some[static_cast<std::size_t>(least - times.begin())];
+  Choice open = found;
+  open.way.by_software = false;
+  return trial_ns(open, target, pair) < kSooner * *least ? open : found;
 }
 
 bool is_finite(const float* values, std::int64_t count) {
@@ -154,6 +168,10 @@ Plan::Plan(const TransformConfig& config, Target target, Cores cores) : config_(
   const Choice chosen = cores == Cores::pair ? chosen_for_pair(some, config, target) : fastest(some, target, false);
   computed_ = chosen.config, way_ = chosen.way;
   tables_ = kernels::transform_tables(computed_, way_);
+  for (const kernels::Table& t : tables_) {
+    if (t.rows <= kernels::kTile && t.dtype == DType::float32)
+      known_.emplace_back(t.values.data(), static_cast<std::size_t>(t.rows), static_cast<std::size_t>(t.columns));
+  }
 }
 
 std::string Plan::key() const { return key_of(config_); }
@@ -195,27 +213,29 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
   if (way_.paired) balance.emplace(computed_, x);
   const bool is_short = way_.kind == kernels::Way::Kind::direct || way_.kind == kernels::Way::Kind::two_factor;
   call.is_fine_grained = is_short && computed_.rows * (computed_.x_width() + computed_.y_width()) < kNumbersForThreads;
-  const auto compute = [&](const float* from, float* to) {
-    call.arrays = arrays(from, to);
-    backend::run(call, backend);
-    keep_apart(call, backend);
-  };
   const float* computed = balance ? balance->x() : x;
-  compute(computed, y);
+  call.arrays = arrays(computed, y);
+  backend::run(call, backend);
   std::vector<std::int64_t> inexact;
-  if (computed_.precision == kernels::Precision::native) inexact = inexact_rows(computed_, way_, computed, y);
+  if (are_looked_at(computed_)) {
+    std::vector<Size> sizes = sizes_of(computed_, y);
+    if (!are_finite(sizes) && keep_apart(call, backend)) sizes = sizes_of(computed_, y);
+    inexact = inexact_rows(computed_, way_, computed, y, sizes);
+  } else if (!is_finite(y, computed_.rows * computed_.y_width())) {
+    keep_apart(call, backend);
+  }
   if (balance) balance->undo(y);
   offset.add_to(y);
   compute_finer(computed_, inexact, given, y, backend);
 }
 
 // Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again
-// without those that are not.
-void Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
+// without those that are not. False: they are apart.
+bool Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
   const auto* x = static_cast<const float*>(call.arrays[0].data);
   auto* y = static_cast<float*>(call.arrays[1].data);
   const std::int64_t x_width = computed_.x_width(), y_width = computed_.y_width(), rows = computed_.rows;
-  if (way_.kind == kernels::Way::Kind::direct || rows == 1 || is_finite(y, rows * y_width)) return;
+  if (way_.kind == kernels::Way::Kind::direct || rows == 1) return false;
   std::vector<float> finite(x, x + rows * x_width), again(static_cast<std::size_t>(rows * y_width));
   std::vector<bool> is_good(static_cast<std::size_t>(rows));
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -227,6 +247,7 @@ void Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
   for (std::int64_t r = 0; r < rows; ++r) {
     if (is_good[static_cast<std::size_t>(r)]) std::copy_n(again.data() + r * y_width, y_width, y + r * y_width);
   }
+  return true;
 }
 
 std::shared_ptr<const Plan> plan(const TransformConfig& config, Plan::Cores cores) {

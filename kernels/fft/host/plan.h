@@ -2,11 +2,13 @@
 // and its tables. Plans are kept; a second call with the same numbers makes nothing.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <string_view>
 
 #include "kernels/backend/call.h"
 #include "kernels/fft/transform.h"
+#include "kiln/num/known_table.h"
 
 namespace kiln::fft {
 
@@ -35,11 +37,12 @@ class Plan {
   friend void execute_pair(const TransformConfig&, const float*, float*, backend::Backend);
   std::vector<backend::Array> arrays(const float* x, float* y) const;
   void run(backend::Call& call, const float* x, float* y, backend::Backend backend) const;
-  void keep_apart(backend::Call& call, backend::Backend backend) const;
+  bool keep_apart(backend::Call& call, backend::Backend backend) const;
 
   TransformConfig config_, computed_;
   kernels::Way way_;
   kernels::Tables tables_;
+  std::list<KnownTable> known_;  // those that stay on the chip, for the simulator
 };
 
 // The plan of a transform for the current target; made when it is not there. The oldest ones are forgotten.

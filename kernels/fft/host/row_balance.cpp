@@ -16,10 +16,16 @@ double sum_of_squares(const float* row, std::int64_t width) {
 
 RowBalance::RowBalance(const kernels::TransformConfig& config, const float* x) : config_(config), x_(x) {
   const std::int64_t width = config.x_width();
+  double before = 0;  // the norm of the first row of a pair
   for (std::int64_t r = 0; r < config.rows; ++r) {
-    const double sum = sum_of_squares(x + r * width, width);
+    const double norm = std::sqrt(sum_of_squares(x + r * width, width));
     // Rows that are not finite are computed apart.
-    exponents_.push_back(sum == 0 ? kZero : std::isfinite(sum) ? std::ilogb(std::sqrt(sum)) : 0);
+    const bool counts = norm > 0 && std::isfinite(norm);
+    if (counts && r % 2 == 1 && before > 0)  // the nearest power, else two norms beside one would come to differ
+      exponents_.push_back(exponents_.back() + static_cast<int>(std::lround(std::log2(norm / before))));
+    else
+      exponents_.push_back(norm == 0 ? kZero : counts ? std::ilogb(norm) : 0);
+    before = counts ? norm : 0;
   }
   if (is_needed()) scale();
 }

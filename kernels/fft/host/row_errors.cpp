@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/host/row_sums.h"
@@ -62,8 +63,10 @@ constexpr std::size_t kCompared = 512, kEnough = 64;  // numbers of a row that a
 constexpr int kFewRepeated = 6;
 // Sums of up to 128 times the same number are exact where it has so few bits.
 constexpr int kFreeBits = 7;
-bool has_many_bits(float v) {
-  return v != 0 && std::isfinite(v) && std::countr_zero(std::bit_cast<std::uint32_t>(v)) < kFreeBits;
+// Of a magnitude.
+bool has_many_bits(std::uint32_t bits) {
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  return bits < kInfinity && bits % (1u << kFreeBits) != 0;
 }
 
 // Places all over rows of a width, the same ones each time.
@@ -100,27 +103,72 @@ bool is_pure(const float* row, std::int64_t count, std::int64_t parts, const Siz
 
 // Numbers from all over a row; of one that is mostly zeros the first ones. Those that differ by less than what a sum of
 // them is rounded to are the same.
-std::vector<std::uint32_t> some_numbers(const float* row, std::int64_t width) {
-  std::vector<std::uint32_t> seen;
-  const auto look = [&](std::int64_t i) {
-    if (has_many_bits(row[i])) seen.push_back(std::bit_cast<std::uint32_t>(std::abs(row[i])) >> (kFreeBits - 1));
+class SomeNumbers {
+ public:
+  SomeNumbers(const float* row, std::int64_t width) {
+    for (const std::int64_t at : some_places(width)) look(row[at]);
+    if (count_ >= kEnough) return;
+    count_ = 0;
+    for (std::int64_t i = 0; i < width && count_ < kCompared; ++i) look(row[i]);
+  }
+  std::span<const std::uint32_t> all() const { return {seen_.data(), count_}; }
+
+ private:
+  void look(float v) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(std::abs(v));
+    seen_[count_] = bits >> (kFreeBits - 1);
+    count_ += has_many_bits(bits);  // without a branch, which would be guessed wrong
+  }
+
+  std::array<std::uint32_t, kCompared + 1> seen_;
+  std::size_t count_ = 0;
+};
+
+// Numbers of a row, found by themselves. The table is that of the rows before, whose numbers have other marks.
+class Seen {
+ public:
+  Seen() : table_(of_thread().places), mark_(++of_thread().mark) {
+    if (mark_ < 1u << kMarkBits) return;
+    table_.fill(0);
+    mark_ = of_thread().mark = 1;
+  }
+  // Whether the number was there.
+  bool add(std::uint32_t v) {
+    const std::uint32_t entry = v << kMarkBits | mark_;
+    std::size_t at = v * 2654435761u >> (32 - kPlacesBits);
+    while (table_[at] != entry) {
+      if (table_[at] % (1u << kMarkBits) != mark_) {
+        table_[at] = entry;
+        return false;
+      }
+      at = (at + 1) % table_.size();
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int kMarkBits = kFreeBits, kPlacesBits = 12;  // numbers have kFreeBits less than 32
+  using Places = std::array<std::uint32_t, std::size_t{1} << kPlacesBits>;
+  struct Kept {
+    Places places{};
+    std::uint32_t mark = 0;
   };
-  for (const std::int64_t at : some_places(width)) look(at);
-  if (seen.size() >= kEnough) return seen;
-  seen.clear();
-  for (std::int64_t i = 0; i < width && seen.size() < kCompared; ++i) look(i);
-  return seen;
-}
+  static Kept& of_thread() {
+    static thread_local Kept kept;
+    return kept;
+  }
+
+  Places& table_;
+  std::uint32_t mark_;
+};
 
 // Whether numbers of a row are the same again and again but for their signs.
 bool repeats(const float* row, std::int64_t width) {
-  std::array<std::uint32_t, 4 * kCompared> table{};
+  const SomeNumbers some(row, width);
+  Seen seen;
   int repeated = 0;
-  for (const std::uint32_t v : some_numbers(row, width)) {
-    std::size_t at = v * 2654435761u % table.size();
-    while (table[at] != 0 && table[at] != v) at = (at + 1) % table.size();
-    if (table[at] == v && ++repeated >= kFewRepeated) return true;
-    table[at] = v;
+  for (const std::uint32_t v : some.all()) {
+    if (seen.add(v) && ++repeated >= kFewRepeated) return true;
   }
   return false;
 }
@@ -152,13 +200,18 @@ struct LookedAt {
   const Way& w;
   const float* x;
   const float* y;
+  const std::vector<Size>& sizes;
   std::int64_t parts = c.spectrum == Spectrum::inverse ? 1 : 2, count = c.y_width() / parts;
   // Chirps, and the order of a generator's powers, leave nothing alike.
   bool is_mixed = w.kind == Way::Kind::bluestein || w.kind == Way::Kind::rader;
   double expected = expected_error(c, w) * (is_mixed ? kMixed : parts == 2 ? kUnmixed : 1);
   bool may_be_biased = !is_mixed && has_long_sums(summed(c, w));
 
-  Size size(std::int64_t row) const { return size_of(y + row * c.y_width(), count, parts); }
+  bool is_zero(std::int64_t row) const {
+    const float* const from = x + row * c.x_width();
+    return std::all_of(from, from + c.x_width(), [](float v) { return v == 0; });
+  }
+  const Size& size(std::int64_t row) const { return sizes[static_cast<std::size_t>(row)]; }
   bool is_biased(std::int64_t row, const Size& s) const {
     if (!may_be_biased) return false;
     const float* const from = x + row * c.x_width();
@@ -168,14 +221,14 @@ struct LookedAt {
            (comes_of_peak(c, from) || repeats(from, c.x_width()));
   }
   bool is_alone_inexact(std::int64_t row) const {
-    const Size s = size(row);
+    const Size& s = size(row);
     return is_inexact(s, expected, count, parts == 1) || is_biased(row, s);
   }
   // Errors of a pair are those of a complex row with the numbers of both.
   bool are_inexact(std::int64_t row) const {
-    const Size a = size(row), b = size(row + 1);
+    const Size &a = size(row), &b = size(row + 1);
     const double least = std::min(a.largest, b.largest);
-    if (least == 0) return is_alone_inexact(a.largest == 0 ? row + 1 : row);
+    if (is_zero(row) || is_zero(row + 1)) return is_alone_inexact(is_zero(row) ? row + 1 : row);
     // Both rows are made of two results each, or of one part of each.
     const Size both{least, (a.square + b.square) / 2, (a.weighed + b.weighed) / 2};
     return is_inexact(both, expected, count, parts == 1) || a.largest + b.largest > kMostBeside * least ||
@@ -218,15 +271,46 @@ bool is_inexact(const Size& size, double expected, std::int64_t count, bool real
   return most * expected * std::sqrt(size.weighed) > kNear * kMostError * size.largest;  // false with NaN
 }
 
+bool are_looked_at(const kernels::TransformConfig& config) {
+  return config.precision == Precision::native && config.n >= 2 && config.n <= kLongestExact;
+}
+
+std::vector<Size> sizes_of(const kernels::TransformConfig& config, const float* y) {
+  const std::int64_t parts = config.spectrum == Spectrum::inverse ? 1 : 2;
+  std::vector<Size> sizes;
+  for (std::int64_t r = 0; r < config.rows; ++r)
+    sizes.push_back(size_of(y + r * config.y_width(), config.y_width() / parts, parts));
+  return sizes;
+}
+
+bool are_finite(const std::vector<Size>& sizes) {
+  return std::all_of(sizes.begin(), sizes.end(), [](const Size& s) { return std::isfinite(s.square); });
+}
+
 std::vector<std::int64_t> inexact_rows(const kernels::TransformConfig& config, const Way& way, const float* x,
-                                       const float* y) {
+                                       const float* y, const std::vector<Size>& sizes) {
   std::vector<std::int64_t> found;
-  if (config.n < 2 || config.n > kLongestExact) return found;
-  const LookedAt rows{config, way, x, y};
+  const LookedAt rows{config, way, x, y, sizes};
   for (std::int64_t r = 0; r < config.rows; r += way.paired ? 2 : 1) {
     const bool is_pair = way.paired && r + 1 < config.rows;
     if (!(is_pair ? rows.are_inexact(r) : rows.is_alone_inexact(r))) continue;
-    for (std::int64_t i = r; i < r + (is_pair ? 2 : 1); ++i) found.push_back(i);
+    for (std::int64_t i = r; i < r + (is_pair ? 2 : 1); ++i) {
+      if (!is_pair || !rows.is_zero(i)) found.push_back(i);  // zeros beside a row need no other plan
+    }
+  }
+  return found;
+}
+
+std::vector<std::int64_t> inexact_by_long_sums(std::int64_t rows, const Rows& x, const Rows& y) {
+  // The largest square over the mean of all.
+  constexpr double kFlat = 2.2, kFlatReal = 4, kPeaked = 32;
+  const auto peak = [](const Rows& of, std::int64_t row) {
+    const Size s = size_of(of.data + row * of.count * of.parts, of.count, of.parts);
+    return s.largest * s.largest / s.square;  // NaN of nothing
+  };
+  std::vector<std::int64_t> found;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (peak(y, r) < (y.parts == 2 ? kFlat : kFlatReal) || peak(x, r) > kPeaked) found.push_back(r);
   }
   return found;
 }

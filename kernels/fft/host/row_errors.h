@@ -33,8 +33,23 @@ inline constexpr double kNotRandom = 3, kChirp = 1.8;
 // Whether a row of x has numbers beside which most others are small.
 bool comes_of_peak(const kernels::TransformConfig& config, const float* row);
 
+// Whether results are looked at, and the sizes of all rows of them.
+bool are_looked_at(const kernels::TransformConfig& config);
+std::vector<Size> sizes_of(const kernels::TransformConfig& config, const float* y);
+// Whether all numbers of the rows are finite.
+bool are_finite(const std::vector<Size>& sizes);
+
 // Rows of y, results of the rows of x, that are to be computed again. Rows of a pair share their errors.
 std::vector<std::int64_t> inexact_rows(const kernels::TransformConfig& config, const kernels::Way& way, const float* x,
-                                       const float* y);
+                                       const float* y, const std::vector<Size>& sizes);
+
+// Rows of a library's transform in float32, by a convolution or by other long sums, whose errors may be near the same:
+// they are as large as all results together, and larger where x has few large numbers. `parts`: floats of each of
+// `count` numbers.
+struct Rows {
+  const float* data;
+  std::int64_t count, parts;
+};
+std::vector<std::int64_t> inexact_by_long_sums(std::int64_t rows, const Rows& x, const Rows& y);
 
 }  // namespace kiln::fft

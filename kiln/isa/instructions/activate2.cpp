@@ -82,18 +82,13 @@ void check(Check& c) {
             [&] { return "dst is indirect and in PSUM"; });
 }
 
-// out = o(x, value), or o(value, x) when reversed.
-void apply(const Run& r, AluOp o, bool reversed, const float* x, float value, float* out, std::size_t n) {
-  reversed ? r.k.alu_sv(o, value, x, out, n) : r.k.alu_vs(o, x, value, out, n);
-}
-
 void run(Run& r) {
-  map_and_reduce(r, reduction(r), {&r.tile(data)}, [&](const RowChunk& c) {
-    apply(r, r.alu(op0), r.boolean(reverse0), c.in[0], r.column(imm0, c.row), c.out, c.n);
-    if (r.alu(op1) != AluOp::bypass)
-      apply(r, r.alu(op1), r.boolean(reverse1), c.out, r.column(imm1, c.row), c.out, c.n);
+  const auto body = [&](const RowChunk& c) {
+    apply_operand(r, r.alu(op0), r.boolean(reverse0), c, c.in[0], imm0, c.out);
+    if (r.alu(op1) != AluOp::bypass) apply_operand(r, r.alu(op1), r.boolean(reverse1), c, c.out, imm1, c.out);
     apply_activation(r, kInputRange, r.act(op), r.column(relu_param, c.row), c);
-  });
+  };
+  map_and_reduce(r, reduction(r), {&r.tile(data)}, body, r.is_tile(relu_param) ? Walk::by_row : Walk::by_rows);
 }
 
 Cost cost(const CostQuery& q) {

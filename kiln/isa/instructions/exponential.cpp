@@ -57,10 +57,15 @@ void check(Check& c) {
 }
 
 void run(Run& r) {
-  map_and_reduce(r, reduction(r), {&r.tile(src)}, [&](const RowChunk& c) {
+  const auto body = [&](const RowChunk& c) {
+    if (c.width && r.is_tile(max_value)) {
+      apply_operand(r, AluOp::subtract, false, c, c.in[0], max_value, c.out);
+      return c.tell(r.k.activation(ActFn::exp, c.out, 0.0f, c.out, c.n));
+    }
     // Adding -max_value to the exact product src * 1 is the subtraction, rounded once.
     c.tell(r.k.scaled_activation(ActFn::exp, c.in[0], 1.0f, -r.column(max_value, c.row), 0.0f, c.out, c.n));
-  });
+  };
+  map_and_reduce(r, reduction(r), {&r.tile(src)}, body, Walk::by_rows);
 }
 
 Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q.free_size(src)), kElementsPerCycle)}; }

@@ -10,6 +10,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/indirect_rules.h"
+#include "kiln/isa/semantics/rows.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -218,10 +219,14 @@ Factor as_factor(const Run& r, const Tile& t, std::vector<float>& buffer) {
   if (t.dtype == DType::float32 && is_every_second && !t.row_offset && t.row_bytes % t.element_bytes() == 0)
     return {t.dtype, t.data, t.row_bytes / t.element_bytes(), true};
   buffer.resize(t.count());
-  for (std::int64_t row = 0; row < t.rows; ++row) {
+  const bool together = is_regular(t) && t.free_size <= static_cast<std::int64_t>(kChunk);
+  const std::int64_t block = together ? static_cast<std::int64_t>(kChunk) / t.free_size : 1;
+  Rows rows(r, t);
+  for (std::int64_t row = 0; row < t.rows; row += block) {
+    const std::int64_t count = std::min(block, t.rows - row);
     float* to = buffer.data() + row * t.free_size;
-    const float* from = load_row(r, t, row, 0, t.free_size, to);
-    if (from != to) std::memcpy(to, from, t.free_size * sizeof(float));
+    const float* from = together ? rows.load(row, count, to) : load_row(r, t, row, 0, t.free_size, to);
+    if (from != to) std::memcpy(to, from, count * t.free_size * sizeof(float));
   }
   return {DType::float32, buffer.data(), t.free_size};
 }

@@ -4,6 +4,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/rows.h"
 
 namespace kiln::isa::instruction::select_reduce {
 namespace {
@@ -59,15 +60,23 @@ void check(Check& c) {
 
 void run(Run& r) {
   const bool reverse = r.boolean(reverse_pred);
+  alignas(64) float others[kChunk];
   const auto body = [&](const RowChunk& c) {
+    if (c.width && r.is_tile(on_false)) {
+      const float* other = spread_column(r, on_false, c, others);
+      for (std::size_t i = 0; i < c.n; ++i) {
+        const float value = c.in[0][i], otherwise = other[i];
+        c.out[i] = (c.in[1][i] != 0) != reverse ? value : otherwise;
+      }
+      return;
+    }
     const float otherwise = r.column(on_false, c.row);
     for (std::size_t i = 0; i < c.n; ++i) {
       const float value = c.in[0][i];  // read in any case, so that the loop has no branch
       c.out[i] = (c.in[1][i] != 0) != reverse ? value : otherwise;
     }
   };
-  const Walk walk = r.is_tile(on_false) ? Walk::by_row : Walk::by_rows;
-  map_and_reduce(r, reduction(r), {&r.tile(on_true), &r.tile(predicate)}, body, walk);
+  map_and_reduce(r, reduction(r), {&r.tile(on_true), &r.tile(predicate)}, body, Walk::by_rows);
 }
 
 Cost cost(const CostQuery& q) {

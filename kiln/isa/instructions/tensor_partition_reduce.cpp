@@ -7,6 +7,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/operand_rules.h"
+#include "kiln/isa/semantics/rows.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -76,6 +77,25 @@ void run_bits(Run& r, const Tile& d, const Tile& x) {
   }
 }
 
+// Short rows many at a time, and narrow ones column by column.
+void fold_short_rows(const Run& r, const Tile& x, AluOp fold, float* acc) {
+  constexpr std::int64_t kNarrow = 16;
+  alignas(64) float scratch[kChunk], by_column[kChunk];
+  const std::int64_t n = x.free_size, block = static_cast<std::int64_t>(kChunk) / n;
+  Rows from(r, x);
+  for (std::int64_t row = 0; row < x.rows; row += block) {
+    std::int64_t rows = std::min(block, x.rows - row);
+    const float* values = from.load(row, rows, scratch);
+    if (row == 0) std::copy_n(values, n, acc), values += n, --rows;
+    if (n < kNarrow && rows > 0) {
+      r.k.transpose(sizeof(float), values, n, by_column, rows, rows, n);
+      r.k.fold_rows(fold, by_column, rows, n, rows, acc);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) r.k.alu_vv(fold, acc, values + i * n, acc, n);
+    }
+  }
+}
+
 void run(Run& r) {
   Tile d = r.tile(dst), x = r.tile(data);
   follow_memory(d, x);
@@ -85,11 +105,16 @@ void run(Run& r) {
   const AluOp fold = average ? AluOp::add : r.alu(op);
   const float count = static_cast<float>(x.rows);
   alignas(64) float acc[kChunk], scratch[kChunk];
+  const bool goes_together = is_regular(x) && x.free_size <= static_cast<std::int64_t>(kChunk) / 2;
   for (std::int64_t first = 0; first < x.free_size; first += kChunk) {
     const std::size_t n = std::min<std::size_t>(kChunk, x.free_size - first);
-    std::copy_n(load_row(r, x, 0, first, n, scratch), n, acc);
-    for (std::int64_t row = 1; row < x.rows; ++row)
-      r.k.alu_vv(fold, acc, load_row(r, x, row, first, n, scratch), acc, n);
+    if (goes_together) {
+      fold_short_rows(r, x, fold, acc);
+    } else {
+      std::copy_n(load_row(r, x, 0, first, n, scratch), n, acc);
+      for (std::int64_t row = 1; row < x.rows; ++row)
+        r.k.alu_vv(fold, acc, load_row(r, x, row, first, n, scratch), acc, n);
+    }
     if (average) std::transform(acc, acc + n, acc, [&](float sum) { return sum / count; });
     store_row(r, d, 0, first, n, acc);
   }

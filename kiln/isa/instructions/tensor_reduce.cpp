@@ -178,7 +178,8 @@ void run_short_groups(Run& r, std::int64_t size) {
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t g = 0; g < groups; g += piece) {
       const std::int64_t n = std::min(piece, groups - g);
-      r.k.transpose(4, load_row(r, x, row, g * size, n * size, scratch), size, columns, n, n, size);
+      const float* values = load_row(r, x, row, g * size, n * size, scratch);
+      size == 1 ? std::copy_n(values, n, columns), void() : r.k.transpose(4, values, size, columns, n, n, size);
       for (std::int64_t j = 1; j < size; ++j) r.k.alu_vv(r.alu(op), columns, columns + j * n, columns, n);
       store_results(r, row, g, n, columns);
     }
@@ -231,21 +232,26 @@ void fold_converted(const Run& r, const Tile& x, std::int64_t group, std::int64_
   }
 }
 
-// A row as it lies in memory, for operators that give the same in any order.
+// A row as it lies in memory, each element once, for operators to which order and repetition are the same.
 Tile in_memory_order(const Tile& of) {
   Tile x = of;
   if (x.column) return x;
-  std::ranges::stable_sort(x.free, x.free + x.free_rank, std::greater<>(), &Dim::stride);
   Dim sorted[kMaxOperandRank];
-  std::copy_n(x.free, x.free_rank, sorted);
-  x.free_rank = static_cast<std::uint8_t>(merge_dims(sorted, x.free_rank, x.free));
+  const Dim* end = std::copy_if(x.free, x.free + x.free_rank, sorted, [](const Dim& d) { return d.stride != 0; });
+  const auto rank = static_cast<int>(end - sorted);
+  std::ranges::stable_sort(sorted, sorted + rank, std::greater<>(), &Dim::stride);
+  x.free_size = 1;
+  for (int d = 0; d < rank; ++d) x.free_size *= sorted[d].count;
+  x.free_rank = static_cast<std::uint8_t>(merge_dims(sorted, rank, x.free));
   return x;
 }
 
 // Few or long groups: each is folded over all partitions side by side.
 void run_long_groups(Run& r, std::int64_t size) {
   const bool any_order = r.alu(op) == AluOp::maximum || r.alu(op) == AluOp::minimum;
-  const Tile x = any_order && size == r.tile(data).free_size ? in_memory_order(r.tile(data)) : r.tile(data);
+  const bool one_group = size == r.tile(data).free_size;
+  const Tile x = any_order && one_group ? in_memory_order(r.tile(data)) : r.tile(data);
+  if (one_group) size = x.free_size;
   const std::int64_t groups = x.free_size / size;
   const bool in_place = x.dtype == DType::float32 && x.row_is_contiguous();
   std::vector<float> acc(x.rows * groups), out(groups);

@@ -7,6 +7,7 @@
 #include "kiln/isa/instructions/shared/vector_operator.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/rows.h"
 
 namespace kiln::isa::instruction::tensor_scalar_cumulative {
 namespace {
@@ -91,23 +92,32 @@ void run(Run& r) {
   constexpr std::size_t kRows = 64, kColumns = 64;
   alignas(64) float by_row[kRows][kColumns], by_column[kColumns][kRows];
   const Tile &d = r.tile(dst), &x = r.tile(src);
+  const bool is_short = d.free_size <= static_cast<std::int64_t>(kChunk / kRows) && is_regular(d) && is_regular(x);
+  Rows to(r, d), from(r, x);
   std::vector<float> acc = start_accumulators(r, reduction(r));
   for (std::int64_t block = 0; block < d.rows; block += kRows) {
     const std::size_t rows = std::min<std::size_t>(kRows, d.rows - block);
     for (std::int64_t first = 0; first < d.free_size; first += kColumns) {
       const std::size_t n = std::min<std::size_t>(kColumns, d.free_size - first);
-      for (std::size_t i = 0; i < rows; ++i) {
+      const std::size_t stride = is_short ? n : kColumns;  // of rows that are brought together
+      if (is_short) {
+        const RowChunk chunk{block, 0, rows * n, {from.load(block, rows, by_row[0])}, by_row[0], x.free_size};
+        apply_operand(r, r.alu(op0), false, chunk, chunk.in[0], imm0, chunk.out);
+      }
+      for (std::size_t i = 0; i < rows && !is_short; ++i) {
         const std::int64_t row = block + static_cast<std::int64_t>(i);
         const float* values = load_row(r, x, row, first, n, by_row[i]);
         r.k.alu_vs(r.alu(op0), values, r.column(imm0, row), by_row[i], n);
       }
-      r.k.transpose(sizeof(float), by_row, kColumns, by_column, kRows, rows, n);
+      r.k.transpose(sizeof(float), by_row, stride, by_column, kRows, rows, n);
       const float* before = acc.data() + block;
       for (std::size_t f = 0; f < n; before = by_column[f++])
         r.k.alu_vv(r.alu(op1), by_column[f], before, by_column[f], rows);
       std::copy_n(before, rows, acc.data() + block);
-      r.k.transpose(sizeof(float), by_column, kRows, by_row, kColumns, n, rows);
-      for (std::size_t i = 0; i < rows; ++i) store_row(r, d, block + static_cast<std::int64_t>(i), first, n, by_row[i]);
+      r.k.transpose(sizeof(float), by_column, kRows, by_row, stride, n, rows);
+      if (is_short) to.store(block, rows, by_row[0]);
+      for (std::size_t i = 0; i < rows && !is_short; ++i)
+        store_row(r, d, block + static_cast<std::int64_t>(i), first, n, by_row[i]);
     }
   }
   put_back(r, reduction(r), acc);

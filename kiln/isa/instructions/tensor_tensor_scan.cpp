@@ -6,6 +6,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/rows.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -50,12 +51,36 @@ bool is_float_matrix(const Tile& t) {
   return t.dtype == DType::float32 && t.row_is_contiguous() && !t.row_offset && t.row_bytes % 4 == 0;
 }
 
+// What each row starts from.
+std::vector<float> start_of(const Run& r) {
+  const std::int64_t rows = r.tile(dst).rows;
+  std::vector<float> start(rows);
+  if (!r.is_tile(initial)) {
+    std::ranges::fill(start, r.column(initial, 0));
+  } else if (const float* column = Rows(r, r.tile(initial)).load(0, rows, start.data()); column != start.data()) {
+    std::copy_n(column, rows, start.data());
+  }
+  return start;
+}
+
+// Short rows many at a time.
+void run_short_rows(const Run& r, const Tile& d, const Tile& x, const Tile& y, float* state) {
+  alignas(64) float factors[kChunk], sums[kChunk];
+  const std::int64_t n = d.free_size, block = static_cast<std::int64_t>(kChunk) / n;
+  Rows to(r, d), from_x(r, x), from_y(r, y);
+  for (std::int64_t row = 0; row < d.rows; row += block) {
+    const std::int64_t rows = std::min(block, d.rows - row);
+    const float *factor = from_x.load(row, rows, factors), *sum = from_y.load(row, rows, sums);
+    r.k.linear_scan(factor, n, sum, n, sums, n, rows, n, state + row);
+    to.store(row, rows, sums);
+  }
+}
+
 // Products and sums have a kernel of their own, which takes rows of float32; false for other operators.
 bool run_linear(const Run& r) {
   const Tile &d = r.tile(dst), &x = r.tile(data0), &y = r.tile(data1);
   if (r.alu(op0) != AluOp::multiply || r.alu(op1) != AluOp::add) return false;
-  std::vector<float> state(d.rows);
-  for (std::int64_t row = 0; row < d.rows; ++row) state[row] = r.column(initial, row);
+  std::vector<float> state = start_of(r);
   if (is_float_matrix(d) && is_float_matrix(x) && is_float_matrix(y)) {
     const auto floats = [](const Tile& t) { return reinterpret_cast<float*>(t.data); };
     r.k.linear_scan(floats(x), x.row_bytes / 4, floats(y), y.row_bytes / 4, floats(d), d.row_bytes / 4, d.rows,
@@ -63,6 +88,10 @@ bool run_linear(const Run& r) {
     return true;
   }
   constexpr std::int64_t kBlockRows = 32, kBlockColumns = 128;
+  if (d.free_size <= kBlockColumns && is_regular(d) && is_regular(x) && is_regular(y)) {
+    run_short_rows(r, d, x, y, state.data());
+    return true;
+  }
   alignas(64) float factors[kBlockRows][kBlockColumns], sums[kBlockRows][kBlockColumns];
   const auto load = [&](const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, float* to) {
     const float* from = load_row(r, t, row, first, n, to);
@@ -89,6 +118,10 @@ class Piece {
   void load(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
     if (is_float_matrix(t))
       return r_.k.transpose(4, t.row(row) + first * 4, t.row_bytes / 4, by_column_, kColumnStride, rows, n);
+    if (n == t.free_size && is_regular(t)) {
+      const float* values = Rows(r_, t).load(row, rows, by_row_);
+      return r_.k.transpose(4, values, n, by_column_, kColumnStride, rows, n);
+    }
     for (std::int64_t p = 0; p < rows; ++p) {
       float* to = &by_row_[p * kRowStride];
       const float* from = load_row(r_, t, row + p, first, n, to);
@@ -99,6 +132,10 @@ class Piece {
   void store(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
     if (is_float_matrix(t))
       return r_.k.transpose(4, by_column_, kColumnStride, t.row(row) + first * 4, t.row_bytes / 4, n, rows);
+    if (n == t.free_size && is_regular(t)) {
+      r_.k.transpose(4, by_column_, kColumnStride, by_row_, n, n, rows);
+      return Rows(r_, t).store(row, rows, by_row_);
+    }
     r_.k.transpose(4, by_column_, kColumnStride, by_row_, kRowStride, n, rows);
     for (std::int64_t p = 0; p < rows; ++p) store_row(r_, t, row + p, first, n, &by_row_[p * kRowStride]);
   }
@@ -112,13 +149,13 @@ void run(Run& r) {
   if (run_linear(r)) return;
   const Tile& d = r.tile(dst);
   Piece x(r), y(r);
-  float start[kRows];
+  std::vector<float> starts = start_of(r);
   for (std::int64_t row = 0; row < d.rows; row += kRows) {
+    float* const start = &starts[row];
     const std::int64_t rows = std::min(kRows, d.rows - row);
     const auto apply = [&](int op, bool reversed, const float* a, const float* b, float* out) {
       r.k.alu_vv(r.alu(op), reversed ? b : a, reversed ? a : b, out, rows);
     };
-    for (std::int64_t p = 0; p < rows; ++p) start[p] = r.column(initial, row + p);
     for (std::int64_t first = 0; first < d.free_size; first += kColumns) {
       const std::int64_t n = std::min(kColumns, d.free_size - first);
       x.load(r.tile(data0), row, first, rows, n);

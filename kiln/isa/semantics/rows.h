@@ -11,6 +11,12 @@ namespace kiln::isa {
 // rounded, so only those that are not leave their place.
 bool stays_exact(const std::uint32_t* words, std::size_t n);
 
+// Whether rows lie as far apart as each other, and their elements in steps: no index says where.
+inline bool is_regular(const Tile& t) { return !t.row_offset && !t.column; }
+
+// For the elements of whole rows, c.n of them, the numbers of the column `operand`: `out`, or where they lie.
+const float* spread_column(const Run& r, int operand, const RowChunk& c, float* out);
+
 // For one direction only, in which rows are moved is found out once.
 class Rows {
  public:

@@ -345,6 +345,24 @@ bool copy_indexed_rows(const Tile& dst, const Tile& src) {
   return true;
 }
 
+// Short rows of another dtype, many at a time; false for others.
+bool convert_short_rows(const Run& r, const Tile& dst, const Tile& src) {
+  constexpr std::int64_t kShortRow = 64;
+  if (dst.dtype == src.dtype || dst.rows != src.rows || dst.free_size != src.free_size || dst.free_size >= kShortRow ||
+      !is_regular(dst) || !is_regular(src) || !are_apart(dst, src))
+    return false;
+  alignas(64) float between[kChunk];
+  Rows to(r, dst), from(r, src);
+  const std::int64_t block = static_cast<std::int64_t>(kChunk) / dst.free_size;
+  for (std::int64_t row = 0; row < dst.rows; row += block) {
+    const std::int64_t rows = std::min(block, dst.rows - row);
+    float* const in_place = to.floats(row);
+    const float* values = from.load(row, rows, in_place ? in_place : between);
+    if (!in_place) to.store(row, rows, values);
+  }
+  return true;
+}
+
 void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) {
   if (dst.dtype == src.dtype && dst.row_is_contiguous() && are_apart(dst, src))
     return gather(r, src, row, 0, dst.free_size, dst.row(row));
@@ -426,6 +444,7 @@ void copy_elements(const Run& r, const Tile& dst, const Tile& src) {
     if (std::optional<Box> box = box_between(dst, src))
       return box->move(r.k, static_cast<int>(dst.element_bytes()), src.data, dst.data);
   }
+  if (convert_short_rows(r, dst, src)) return;
   if (goes_by_rows(dst, src)) {
     for (std::int64_t row = 0; row < dst.rows; ++row) copy_row(r, dst, src, row);
     return;

@@ -15,17 +15,6 @@ bool is_flat(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk wa
   return dst.is_dense() && std::ranges::all_of(inputs, [](const Tile* t) { return t->is_dense(); });
 }
 
-// The column of n rows.
-const float* load_column(const Run& r, const Tile& t, std::int64_t row, std::size_t n, float* scratch) {
-  if (t.is_dense()) {
-    r.k.load(t.dtype, t.row(row), 1, n, scratch);
-    return scratch;
-  }
-  float one;
-  for (std::size_t i = 0; i < n; ++i) scratch[i] = *load_row(r, t, row + static_cast<std::int64_t>(i), 0, 1, &one);
-  return scratch;
-}
-
 // Each value `width` times. A constant number of moves beyond each one's place costs less than a call for it.
 const float* repeat_each(const float* values, std::size_t n, std::size_t width, float* out) {
   constexpr std::size_t kAtOnce = 8;
@@ -123,12 +112,11 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
 // Whether rows are better taken several at a time: short ones, and those that come from or go to one place without gaps
 // where an instruction does not care for rows.
 bool goes_by_blocks(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk) {
-  const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
   const auto is_dense = [](const Tile* t) { return t->is_dense(); };
   const bool scatters = !dst.row_is_contiguous() && std::ranges::all_of(inputs, is_dense);
   const std::int64_t most = walk == Walk::anyhow && (dst.is_dense() || scatters) ? kChunk / 2 : kShortRow - 1;
-  return walk != Walk::by_row && dst.rows > 1 && dst.free_size > 0 && dst.free_size <= most && regular(dst) &&
-         std::ranges::all_of(inputs, [&](const Tile* t) { return regular(*t); });
+  return walk != Walk::by_row && dst.rows > 1 && dst.free_size > 0 && dst.free_size <= most && is_regular(dst) &&
+         std::ranges::all_of(inputs, [](const Tile* t) { return is_regular(*t); });
 }
 
 }  // namespace
@@ -165,13 +153,19 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
   }
 }
 
+const float* spread_column(const Run& r, int operand, const RowChunk& c, float* out) {
+  alignas(64) float scratch[kChunk];
+  const std::size_t width = c.width, rows = c.n / width;
+  const float* column =
+      Rows(r, r.tile(operand)).load(c.row, static_cast<std::int64_t>(rows), width > 1 ? scratch : out);
+  return width > 1 ? repeat_each(column, rows, width, out) : column;
+}
+
 std::uint32_t apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand,
                             float* out, float otherwise) {
   if (c.width && r.is_tile(operand)) {
-    alignas(64) float scratch[kChunk], repeated[kChunk];
-    const std::size_t width = c.width, rows = c.n / width;
-    const float* column = load_column(r, r.tile(operand), c.row, rows, scratch);
-    if (width > 1) column = repeat_each(column, rows, width, repeated);
+    alignas(64) float numbers[kChunk];
+    const float* column = spread_column(r, operand, c, numbers);
     return swapped ? r.k.alu_vv(op, column, x, out, c.n) : r.k.alu_vv(op, x, column, out, c.n);
   }
   const float value = r.column(operand, c.row, otherwise);
@@ -180,27 +174,25 @@ std::uint32_t apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk
 
 namespace {
 
-// Short rows without gaps, many at a time.
+// Short rows, many at a time.
 void map_and_fold_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,
                          FunctionRef<void(const RowChunk&)> body) {
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
   const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n;
   Sight sight(r, dst, dst);
+  Rows to(r, dst);
+  std::optional<Rows> from[3];
+  for (std::size_t k = 0; k < inputs.size(); ++k) from[k].emplace(r, *inputs.begin()[k]);
   for (std::int64_t first = 0; first < dst.rows; first += block) {
-    const auto rows = static_cast<std::size_t>(std::min(block, dst.rows - first));
-    RowChunk chunk{first, 0, rows * static_cast<std::size_t>(n), {}, result, n};
-    std::size_t k = 0;
-    for (const Tile* t : inputs) {
-      if (t->dtype != DType::float32) r.k.load(t->dtype, t->row(first), 1, chunk.n, scratch[k]);
-      chunk.in[k] = t->dtype == DType::float32 ? reinterpret_cast<const float*>(t->row(first)) : scratch[k];
-      ++k;
-    }
-    sight.before(first, 0, chunk.n);
-    sight.ask(chunk);
+    const std::int64_t rows = std::min(block, dst.rows - first);
+    RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {}, result, n};
+    for (std::size_t k = 0; k < inputs.size(); ++k) chunk.in[k] = from[k]->load(first, rows, scratch[k]);
+    if (dst.is_dense()) sight.before(first, 0, chunk.n);
+    if (dst.is_dense()) sight.ask(chunk);
     body(chunk);
-    r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
-    sight.after(first, 0, chunk.n);
+    to.store(first, rows, result);
+    if (dst.is_dense()) sight.after(first, 0, chunk.n);
     r.k.fold_rows(op, result, n, rows, n, acc + first);
   }
 }
@@ -209,9 +201,8 @@ void map_and_fold_blocks(const Run& r, const Tile& dst, std::initializer_list<co
 
 void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,
                   FunctionRef<void(const RowChunk&)> body, Walk walk) {
-  const auto is_dense = [](const Tile* t) { return t->is_dense(); };
-  if (walk != Walk::by_row && dst.free_size > 0 && dst.free_size < kShortRow && is_dense(&dst) &&
-      std::ranges::all_of(inputs, is_dense))
+  if (walk != Walk::by_row && dst.free_size > 0 && dst.free_size < kShortRow && is_regular(dst) &&
+      std::ranges::all_of(inputs, [](const Tile* t) { return is_regular(*t); }))
     return map_and_fold_blocks(r, dst, inputs, op, acc, body);
   constexpr std::size_t kRows = 16, kColumns = 256;  // folded together: folds are fast across rows
   alignas(64) float scratch[3][kColumns];

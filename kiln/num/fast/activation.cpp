@@ -57,23 +57,29 @@ HWY_NOINLINE std::uint32_t map(const Row& row) {
   return finish<kBlock>(row, map<kFn>, i, magnitude.largest());
 }
 
-template <V (*kFn)(V)>
+// A block begins before the one before it ends: what an element goes through takes longer than a processor looks ahead.
+template <class Fn>
 HWY_NOINLINE std::uint32_t map(const Row& row) {
-  constexpr DHalf d;
-  constexpr std::size_t kLanes = hn::MaxLanes(d);
-  const auto scale = hn::Set(d, row.scale), bias = hn::Set(d, row.bias);
-  Magnitude<DHalf> magnitude;
+  constexpr DF d;
+  constexpr std::size_t kBlock = hn::MaxLanes(d);
+  const F scale = set_f(row.scale), bias = set_f(row.bias), param = set_f(row.param);
+  const auto begin = [&](std::size_t i) HWY_ATTR { return Fn(hn::LoadU(d, row.x + i) * scale + bias, param); };
+  Magnitude<DF> magnitude;
+  const auto end = [&](const Fn& fn, std::size_t i) HWY_ATTR {
+    const F y = fn.value();
+    magnitude.add(y);
+    hn::StoreU(y, d, row.out + i);
+  };
+  if (row.n < kBlock) return finish<kBlock>(row, map<Fn>, 0, 0);
   std::size_t i = 0;
-  for (; i + 2 * kLanes <= row.n; i += 2 * kLanes) {
-    const auto low = hn::LoadU(d, row.x + i) * scale + bias;
-    const auto high = hn::LoadU(d, row.x + i + kLanes) * scale + bias;
-    const V y = kFn(V{hn::PromoteTo(DV(), low), hn::PromoteTo(DV(), high)});
-    const auto first = hn::DemoteTo(d, y.a), second = hn::DemoteTo(d, y.b);
-    magnitude.add(first), magnitude.add(second);
-    hn::StoreU(first, d, row.out + i);
-    hn::StoreU(second, d, row.out + i + kLanes);
+  Fn now = begin(0);
+  for (; i + 2 * kBlock <= row.n; i += kBlock) {
+    const Fn next = begin(i + kBlock);
+    end(now, i);
+    now = next;
   }
-  return finish<2 * kLanes>(row, map<kFn>, i, magnitude.largest());
+  end(now, i);
+  return finish<kBlock>(row, map<Fn>, i + kBlock, magnitude.largest());
 }
 
 std::uint32_t run(ActFn fn, const Row& row) {
@@ -93,23 +99,24 @@ std::uint32_t scaled_activation(ActFn fn, const float* x, float scale, float bia
                                 std::size_t n) {
   return run(fn, Row{x, scale, bias, param, out, n});
 }
+// Limits change what is beyond them, and NaN; changes are collected, as bits.
 bool stays_within(float low, float high, bool magnitude, const float* x, float scale, float bias, std::size_t n) {
   constexpr DF d;
+  constexpr hn::RebindToUnsigned<DF> du;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   const F s = set_f(scale), b = set_f(bias), least = set_f(low), most = set_f(high);
-  const hn::RebindToUnsigned<DF> du;
   const F keep = hn::BitCast(d, hn::Set(du, magnitude ? 0x7fffffffu : ~0u));
-  const auto is_in = [&](F v) HWY_ATTR {
+  const auto change = [&](F v) HWY_ATTR {
     const F value = hn::And(v * s + b, keep);
-    return hn::And(hn::Ge(value, least), hn::Le(value, most));
+    return hn::Xor(hn::Min(hn::IfThenElse(value >= least, value, least), most), value);
   };
-  auto all = hn::FirstN(d, kLanes);
+  F changes = hn::Zero(d);
   std::size_t i = 0;
 #pragma GCC unroll 2
-  for (; i + kLanes <= n; i += kLanes) all = hn::And(all, is_in(hn::LoadU(d, x + i)));
+  for (; i + kLanes <= n; i += kLanes) changes = hn::Or(changes, change(hn::LoadU(d, x + i)));
   const auto rest = hn::FirstN(d, n - i);
-  if (i < n) all = hn::And(all, hn::Or(is_in(hn::MaskedLoad(rest, d, x + i)), hn::Not(rest)));
-  return hn::AllTrue(d, all);
+  if (i < n) changes = hn::Or(changes, hn::IfThenElseZero(rest, change(hn::MaskedLoad(rest, d, x + i))));
+  return hn::AllTrue(du, hn::Eq(hn::BitCast(du, changes), hn::Zero(du)));
 }
 
 }  // namespace HWY_NAMESPACE

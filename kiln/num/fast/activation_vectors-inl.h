@@ -53,6 +53,10 @@ using U = Pair<hn::VFromD<DU>>;
 
 KILN_INLINE F set_f(float c) { return hn::Set(DF(), c); }
 KILN_INLINE F abs_of(F x) { return hn::Abs(x); }
+KILN_INLINE F min(F c, F x) { return hn::Min(c, x); }
+KILN_INLINE F max(F c, F x) { return hn::Max(c, x); }
+KILN_INLINE F with_sign(F magnitude, F sign) { return hn::CopySignToAbs(magnitude, sign); }
+KILN_INLINE F times_sign(F x, F sign) { return hn::Xor(x, hn::And(sign, hn::SignBit(DF()))); }
 KILN_INLINE F sqrt_of(F x) { return hn::Sqrt(x); }
 template <class M>
 KILN_INLINE F select(M condition, F yes, F no) {
@@ -60,12 +64,22 @@ KILN_INLINE F select(M condition, F yes, F no) {
 }
 
 KILN_INLINE V set(double c) { return {hn::Set(DV(), c), hn::Set(DV(), c)}; }
+KILN_INLINE V wide(F x) {
+  constexpr DV d;
+  constexpr DHalf half;
+  return {hn::PromoteTo(d, hn::LowerHalf(half, x)), hn::PromoteTo(d, hn::UpperHalf(half, x))};
+}
+KILN_INLINE F rounded(V x) {
+  constexpr DHalf half;
+  return hn::Combine(DF(), hn::DemoteTo(half, x.b), hn::DemoteTo(half, x.a));
+}
 KILN_INLINE V abs_of(V x) { return {hn::Abs(x.a), hn::Abs(x.b)}; }
 KILN_INLINE V sqrt_of(V x) { return {hn::Sqrt(x.a), hn::Sqrt(x.b)}; }
 KILN_INLINE V fma(V x, V y, V z) { return {hn::MulAdd(x.a, y.a, z.a), hn::MulAdd(x.b, y.b, z.b)}; }
+KILN_INLINE V fma_less(V x, V y, V z) { return {hn::MulSub(x.a, y.a, z.a), hn::MulSub(x.b, y.b, z.b)}; }
+KILN_INLINE V minus_fma(V x, V y, V z) { return {hn::NegMulSub(x.a, y.a, z.a), hn::NegMulSub(x.b, y.b, z.b)}; }
 KILN_INLINE V min(V c, V x) { return {hn::Min(c.a, x.a), hn::Min(c.b, x.b)}; }
 KILN_INLINE V max(V c, V x) { return {hn::Max(c.a, x.a), hn::Max(c.b, x.b)}; }
-KILN_INLINE V copy_sign(V x, V sign) { return {hn::CopySign(x.a, sign.a), hn::CopySign(x.b, sign.b)}; }
 template <class M>
 KILN_INLINE V select(Pair<M> condition, V yes, V no) {
   return {hn::IfThenElse(condition.a, yes.a, no.a), hn::IfThenElse(condition.b, yes.b, no.b)};

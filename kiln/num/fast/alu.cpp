@@ -267,12 +267,7 @@ HWY_EXPORT(int_vv);
 std::uint32_t alu_rows(AluOp op, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
                        std::size_t rows, std::size_t n) {
   std::uint32_t largest = 0;
-  if (op == AluOp::power) {
-    power_rows(a, b, out, out_step, rows, n);
-    for (std::size_t r = 0; r < rows; ++r, out += out_step)
-      largest = std::max(largest, fast::largest(sizeof *out, out, 1, n));
-    return largest;
-  }
+  if (op == AluOp::power) return power_rows(a, b, out, out_step, rows, n);
   return HWY_DYNAMIC_DISPATCH(alu_rows)(op, a, b, out, out_step, rows, n, largest)
              ? largest
              : plain::alu_rows(op, a, b, out, out_step, rows, n);

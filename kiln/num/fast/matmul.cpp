@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,17 @@ HWY_INLINE void store_row(const Vec* sums, const Output& out, std::size_t width,
   }
 }
 
+// Stores the row of a column of a that is another one again.
+template <std::size_t kVectors>
+HWY_INLINE void store_twin(const Vec* sums, const Twin& twin, const Output& out, std::size_t width,
+                           Magnitude<Tag>& magnitude) {
+  Vec values[kVectors];
+#pragma GCC unroll 2
+  for (std::size_t v = 0; v < kVectors; ++v)  // +0 stays +0
+    values[v] = twin.negated ? hn::Sub(hn::Zero(Tag()), sums[v]) : sums[v];
+  store_row<kVectors>(values, {out.data + twin.distance * out.stride, out.stride, out.accumulate}, width, magnitude);
+}
+
 // What is needed soon: a cache line of each row of two matrices.
 struct Ahead {
   const std::byte *first, *second;
@@ -84,10 +96,11 @@ HWY_INLINE void add_products(const float* a, const float* b, Vec (&sums)[kRows][
   }
 }
 
-// One block of kRows rows and kVectors vectors. Returns the largest magnitude of the results.
+// One block of kRows rows and kVectors vectors, and the rows that are their twins. Returns the largest magnitude of the
+// results.
 template <std::size_t kRows, std::size_t kVectors>
-std::uint32_t multiply_block(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width,
-                             const Ahead& asked) {
+std::uint32_t multiply_block(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width, const Ahead& asked,
+                             const Twin* twins) {
   Ahead ahead = asked;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
@@ -114,14 +127,17 @@ std::uint32_t multiply_block(Panel a, Panel b, const Output& out, std::size_t k,
   }
   Magnitude<Tag> magnitude;
 #pragma GCC unroll 14
-  for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width, magnitude);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    store_row<kVectors>(sums[r], out.from(r, 0), width, magnitude);
+    if (twins && twins[r].distance) store_twin<kVectors>(sums[r], twins[r], out.from(r, 0), width, magnitude);
+  }
   return magnitude.largest();
 }
 
 // What does not fit into registers comes by reference. As a copy, it would be written word by word and then read as a
 // vector, which waits until all that was written before, the sums of the last block, has left for the cache.
 using Block = std::uint32_t (*)(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width,
-                                const Ahead& ahead);
+                                const Ahead& ahead, const Twin* twins);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
@@ -169,23 +185,35 @@ void pack_all(const Source& from, std::size_t k, std::size_t m, float* to) {
   with_kind(from, [&](auto kind) { pack_all_as<decltype(kind)>(from, k, m, to); });
 }
 
-// Up to a panel of columns of b; the last vector is filled up with zeros.
-template <class Kind>
-void pack_panel_as(const Source& from, std::size_t width, std::size_t k, float* to) {
+// Up to a panel of columns of b; the last vector is filled up with zeros. `see` is called with each vector.
+template <class Kind, class See>
+void pack_panel_as(const Source& from, std::size_t width, std::size_t k, float* to, See&& see) {
   const Tag d;
   const std::size_t whole = width / kLanes * kLanes;
+  const auto put = [&](Vec x) HWY_ATTR {
+    see(x);
+    hn::StoreU(x, d, std::exchange(to, to + kLanes));
+  };
   for (std::size_t i = 0; i < k; ++i) {
     prefetch_ahead(from, i, k, width * from.element_bytes());
     const auto* row = from.row<Kind>(i);
-    for (std::size_t c = 0; c < whole; c += kLanes, to += kLanes) hn::StoreU(Kind::load(row + c), d, to);
-    if (whole == width) continue;
-    hn::StoreU(Kind::load_first(row + whole, width - whole), d, to);
-    to += kLanes;
+    for (std::size_t c = 0; c < whole; c += kLanes) put(Kind::load(row + c));
+    if (whole < width) put(Kind::load_first(row + whole, width - whole));
   }
 }
 
-void pack_panel(const Source& from, std::size_t width, std::size_t k, float* to) {
-  with_kind(from, [&](auto kind) { pack_panel_as<decltype(kind)>(from, width, k, to); });
+// The magnitudes of a panel where somebody will ask for them: reading it takes so long that the look costs nothing.
+std::optional<Magnitudes> pack_panel(const Source& from, std::size_t width, std::size_t k, float* to, bool looks) {
+  return with_kind(from, [&](auto kind) -> std::optional<Magnitudes> {
+    using Kind = decltype(kind);
+    if (!looks) {
+      pack_panel_as<Kind>(from, width, k, to, [](Vec) {});
+      return {};
+    }
+    SeenMagnitudes seen;
+    pack_panel_as<Kind>(from, width, k, to, [&](Vec x) HWY_ATTR { seen.add(x); });
+    return seen.all();
+  });
 }
 
 // Asks for all rows of some columns.
@@ -262,7 +290,7 @@ class LinesOfRows {
 // All blocks of rows with one panel. A block fetches a line of b; and a second one or, with the first panel, the line
 // in which the columns of the next block end: those before are the block's own.
 std::uint32_t multiply_panel(const Columns& a, Panel panel, bool is_first, const Output& out, std::size_t width,
-                             LinesOfRows& next, const ColumnRun& run, RowRange rows_of_k) {
+                             LinesOfRows& next, const ColumnRun& run, RowRange rows_of_k, const Twin* twins) {
   std::uint32_t largest = 0;
   const std::size_t vectors = divide_up(width, kLanes), end = run.first + run.count;
   const Source& from = a.source;
@@ -276,8 +304,9 @@ std::uint32_t multiply_panel(const Columns& a, Panel panel, bool is_first, const
             : next.take();
     Panel block = a.from(row);
     block.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * block.stride;
-    largest = std::max(largest, block_of(rows, vectors)(block, panel, out.from(row, 0), rows_of_k.size(), width,
-                                                        {one.at, two.at, one.step, two.step}));
+    largest =
+        std::max(largest, block_of(rows, vectors)(block, panel, out.from(row, 0), rows_of_k.size(), width,
+                                                  {one.at, two.at, one.step, two.step}, twins ? twins + row : nullptr));
   }
   return largest;
 }
@@ -296,15 +325,16 @@ std::uint32_t multiply(const Source& a, const Source& b, const Output& out, std:
     const Source from = b.from_column(column);
     next.skip_to(from.from_column(width).data);
     const bool packs = b.is_packed_first() || width < step;
+    std::optional<Magnitudes> seen;
     if (packs)
-      pack_panel(from, width, k, packed_b);
+      seen = pack_panel(from, width, k, packed_b, ranges.leaves_out());
     else if (column == 0)
       fetch(from, width, k);
     const Panel panel = packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from);
-    const auto rows = ranges.of_panel(packs ? source_of(panel) : from, width);
-    for (const ColumnRun& run : ranges.runs_of_a())
-      largest = std::max(
-          largest, multiply_panel(columns_a, panel, column == 0, out.from(0, column), width, next, run, rows.of(run)));
+    const auto rows = ranges.of_panel(packs ? source_of(panel) : from, width, seen);
+    for (const ColumnRun& run : ranges.runs_with(rows))
+      largest = std::max(largest, multiply_panel(columns_a, panel, column == 0, out.from(0, column), width, next, run,
+                                                 rows.of(run), ranges.twins_with(rows)));
   }
   return largest;
 }
@@ -366,9 +396,10 @@ std::size_t columns_as_rows(const Source& a, const Source& b, std::size_t m, std
   return 9 * as_rows <= 8 * as_panel ? rest : 0;  // the results are transposed
 }
 
-// Which operands are looked at for ranges of zeros.
+// Which operands are looked at for ranges of zeros, and what is known of them.
 struct Looks {
   bool at_a, at_b;
+  KnownPart known_a, known_b;
 };
 constexpr std::size_t kWorthALook = 32;  // products of an element of the operand that is looked at
 
@@ -392,37 +423,45 @@ HWY_INLINE void put_turned(const float* turned, std::size_t stride, const Output
   }
 }
 
-// A few columns of b: the transposed product, transposed.
+// Columns of b that are few, or known: the transposed product, transposed.
 std::uint32_t multiply_columns(const Source& a, const Source& b, const Output& out, std::size_t k, std::size_t m,
-                               std::size_t n, Looks looks, const Soon& soon) {
+                               std::size_t n, const Looks& looks, const Soon& soon) {
   thread_local std::vector<float> turned;
   const std::size_t stride = divide_up(m, kSide) * kSide;
   turned.resize(divide_up(n, kSide) * kSide * stride);  // whole squares
   multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(stride), false}, k, n, m,
-           {b, k, n, looks.at_b, looks.at_a && n >= kWorthALook}, soon);
+           {b, k, n, looks.at_b, looks.at_a && n >= kWorthALook, looks.known_b}, soon);
   Magnitude<Square> magnitude;
   for (std::size_t row = 0; row < m; row += kSide)
     put_turned(turned.data() + row, stride, out.from(row, 0), std::min(kSide, m - row), n, magnitude);
   return magnitude.largest();
 }
 
+// Whether so many columns of b are others again that the transposed product, which computes them once, is quicker.
+bool is_worth_turning(const KnownPart& b, std::size_t k, std::size_t m, std::size_t n) {
+  return b && m >= kPanelWidth && 3 * PartRuns::of(b, k, n).left_out >= n;
+}
+
 std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
-                            Looks looks, const Soon& soon) {
+                            const Looks& looks, const Soon& soon) {
+  if (is_worth_turning(looks.known_b, k, m, n)) return multiply_columns(a, b, out, k, m, n, looks, soon);
   const std::size_t rest = columns_as_rows(a, b, m, n), whole = n - rest;
-  const std::uint32_t largest = whole ? multiply(a, b, out, k, m, whole, {a, k, m, looks.at_a, looks.at_b}, soon) : 0;
+  const std::uint32_t largest =
+      whole ? multiply(a, b, out, k, m, whole, {a, k, m, looks.at_a, looks.at_b, looks.known_a}, soon) : 0;
   if (!rest) return largest;
   const Soon not_yet_fetched = whole ? Soon{} : soon;
-  return std::max(largest,
-                  multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest, looks, not_yet_fetched));
+  return std::max(largest, multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest,
+                                            {looks.at_a, looks.at_b, looks.known_a, {}}, not_yet_fetched));
 }
 
 std::uint32_t multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
                                std::size_t n, const Soon& soon = {}) {
   if (m == 1) return multiply_vector(a, b, out, 1, k, n);
   if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
-  const bool is_full = seems_full(a, k, m);
+  const KnownPart known_a(a, k, m), known_b(b, k, n);
+  const bool is_full = known_a || seems_full(a, k, m);
   if (!is_full && multiply_few(a, b, out, k, m, n)) return ~0u;
-  const Looks looks{n >= kWorthALook && !is_full, m >= kWorthALook && !seems_full(b, k, n)};
+  const Looks looks{n >= kWorthALook && !is_full, m >= kWorthALook && !seems_full(b, k, n), known_a, known_b};
   return multiply_full(a, b, out, k, m, n, looks, soon);
 }
 

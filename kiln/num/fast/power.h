@@ -7,8 +7,8 @@
 
 namespace kiln::fast {
 
-// `out` may be rows of x or of y.
-void power_rows(const FloatRows& x, const FloatRows& y, float* out, std::ptrdiff_t out_step, std::size_t rows,
-                std::size_t n);
+// `out` may be rows of x or of y. Returns the `largest` of what it wrote.
+std::uint32_t power_rows(const FloatRows& x, const FloatRows& y, float* out, std::ptrdiff_t out_step, std::size_t rows,
+                         std::size_t n);
 
 }  // namespace kiln::fast

@@ -15,12 +15,15 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "kiln/num/fast/factor-inl.h"
+#include "kiln/num/known_table.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -65,30 +68,73 @@ void ranges_of_vector(const Source& from, std::size_t k, std::size_t width, std:
   hn::Store(end, di, ends);
 }
 
-// All columns as runs. A run ends where its rows would become many more than those of one of its columns.
+// Columns as runs. One ends where its rows would become many more than those of one of its columns.
+class Runs {
+ public:
+  Runs(std::vector<ColumnRun>& runs, std::size_t k) : runs_(runs), k_(k) { runs_.clear(); }
+  void add(std::size_t column, RowRange rows) {
+    const std::size_t smallest = rows.size() == 0 ? least_ : std::min(least_, rows.size());
+    if (!runs_.empty() && runs_.back().first + runs_.back().count == column) {
+      const RowRange both = runs_.back().rows.or_of(rows);
+      if (both.size() <= smallest + smallest / 4 + 4) {
+        ++runs_.back().count;
+        runs_.back().rows = both;
+        least_ = smallest;
+        return;
+      }
+    }
+    runs_.push_back({column, 1, rows});
+    least_ = rows.size() == 0 ? k_ : rows.size();
+  }
+
+ private:
+  std::vector<ColumnRun>& runs_;
+  std::size_t k_, least_ = k_;  // rows of a column of the run that has some
+};
+
+// All columns.
 template <class Kind>
-void find_runs(const Source& from, std::size_t k, std::size_t m, std::vector<ColumnRun>& runs) {
+void find_runs(const Source& from, std::size_t k, std::size_t m, std::vector<ColumnRun>& found) {
   alignas(64) std::int32_t begins[kLanes], ends[kLanes];
-  std::size_t least = k;  // rows of a column of the run that has some
-  runs.clear();
+  Runs runs(found, k);
   for (std::size_t column = 0; column < m; ++column) {
     const std::size_t lane = column % kLanes;
     if (lane == 0) ranges_of_vector<Kind>(from.from_column(column), k, std::min(m - column, kLanes), begins, ends);
-    const RowRange rows = ends[lane] == 0
-                              ? RowRange{0, 0}
-                              : RowRange{static_cast<std::size_t>(begins[lane]), static_cast<std::size_t>(ends[lane])};
-    const std::size_t smallest = rows.size() == 0 ? least : std::min(least, rows.size());
-    const RowRange both = runs.empty() ? rows : runs.back().rows.or_of(rows);
-    if (!runs.empty() && both.size() <= smallest + smallest / 4 + 4) {
-      ++runs.back().count;
-      runs.back().rows = both;
-      least = smallest;
-      continue;
-    }
-    runs.push_back({column, 1, rows});
-    least = rows.size() == 0 ? k : rows.size();
+    runs.add(column, ends[lane] == 0
+                         ? RowRange{0, 0}
+                         : RowRange{static_cast<std::size_t>(begins[lane]), static_cast<std::size_t>(ends[lane])});
   }
 }
+
+// The place of an operand in a table that somebody knows.
+struct KnownPart {
+  const KnownTable* table = nullptr;
+  std::size_t row = 0, column = 0;
+
+  KnownPart() = default;
+  KnownPart(const Source& s, std::size_t k, std::size_t m) {
+    if (s.is_packed_first()) return;
+    const KnownTable* const known = KnownTable::at(s.data);
+    if (!known || s.float_stride() != static_cast<std::ptrdiff_t>(known->columns)) return;
+    const auto place = static_cast<std::size_t>(reinterpret_cast<const float*>(s.data) - known->data);
+    row = place / known->columns, column = place % known->columns;
+    if (row + k <= known->rows && column + m <= known->columns) table = known;
+  }
+  explicit operator bool() const { return table != nullptr; }
+  const KnownTable::Column& of(std::size_t c) const { return table->of_columns[column + c]; }
+  // Of the k rows of the operand.
+  RowRange rows_of(std::size_t c, std::size_t k) const {
+    const KnownTable::Column& of_c = of(c);
+    const std::size_t first = std::max<std::size_t>(of_c.begin, row), last = std::min<std::size_t>(of_c.end, row + k);
+    return first < last ? RowRange{first - row, last - row} : RowRange{0, 0};
+  }
+};
+
+// The column of an operand that has the numbers of another one: so many columns further; 0: there is none.
+struct Twin {
+  std::ptrdiff_t distance;
+  bool negated;
+};
 
 // The range of some columns together.
 template <class Kind>
@@ -113,7 +159,7 @@ RowRange range_of(const Source& from, std::size_t k, std::size_t width) {
 struct Magnitudes {
   std::uint32_t largest = 0, before_least = std::numeric_limits<std::uint32_t>::max();
 
-  // Whether zeros that are left out do not change a bit.
+  // Whether zeros that are left out do not change a bit, and numbers with the other sign change that of the sum alone.
   static bool allow_leaving_out(const Magnitudes& a, const Magnitudes& b) {
     constexpr std::uint32_t kInfinity = 0x7f800000u, kMantissaBits = 23;
     // The last bit of a number with exponent e counts 2^(e - 150), or more; the smallest of float32 2^-149.
@@ -123,36 +169,102 @@ struct Magnitudes {
   }
 };
 
+// Those of vectors that go by.
+class SeenMagnitudes {
+ public:
+  HWY_INLINE SeenMagnitudes() : largest_(hn::Zero(Unsigned())), before_least_(hn::Not(hn::Zero(Unsigned()))) {}
+  HWY_INLINE void add(Vec x) {
+    const auto bits = hn::BitCast(Unsigned(), hn::Abs(x));
+    largest_ = hn::Max(largest_, bits);
+    before_least_ = hn::Min(before_least_, hn::Sub(bits, hn::Set(Unsigned(), 1)));
+  }
+  Magnitudes all() const {
+    return {hn::GetLane(hn::MaxOfLanes(Unsigned(), largest_)), hn::GetLane(hn::MinOfLanes(Unsigned(), before_least_))};
+  }
+
+ private:
+  using Unsigned = hn::RebindToUnsigned<Tag>;
+  hn::Vec<Unsigned> largest_, before_least_;
+};
+
 template <class Kind>
 Magnitudes magnitudes_of(const Source& from, std::size_t k, std::size_t width) {
-  const hn::RebindToUnsigned<Tag> du;
-  auto largest = hn::Zero(du), least = hn::Set(du, std::numeric_limits<std::uint32_t>::max());
-  const auto add = [&](Vec x) HWY_ATTR {
-    const auto bits = hn::BitCast(du, hn::Abs(x));
-    largest = hn::Max(largest, bits);
-    least = hn::Min(least, hn::Sub(bits, hn::Set(du, 1)));
-  };
+  SeenMagnitudes seen;
   const std::size_t whole = width / kLanes * kLanes;
   for (std::size_t i = 0; i < k; ++i) {
     const auto* row = from.row<Kind>(i);
-    for (std::size_t c = 0; c < whole; c += kLanes) add(Kind::load(row + c));
-    if (whole < width) add(Kind::load_first(row + whole, width - whole));
+    for (std::size_t c = 0; c < whole; c += kLanes) seen.add(Kind::load(row + c));
+    if (whole < width) seen.add(Kind::load_first(row + whole, width - whole));
   }
-  return {hn::GetLane(hn::MaxOfLanes(du, largest)), hn::GetLane(hn::MinOfLanes(du, least))};
+  return seen.all();
 }
 
-// What a product knows of the zeros of its operands.
+// The columns of an operand: runs of all, runs of those that are no twins of others before them, and the twins.
+struct PartRuns {
+  std::vector<ColumnRun> all, without_twins;
+  std::vector<Twin> twins;
+  std::size_t left_out = 0;  // twins of others before them
+
+  // Of a part of a known table, found once: products with it come again and again.
+  static const PartRuns& of(const KnownPart& known, std::size_t k, std::size_t m) {
+    struct Kept {
+      std::uint64_t id = 0;
+      std::size_t row = 0, column = 0, k = 0, m = 0;
+      PartRuns runs;
+    };
+    static thread_local std::array<Kept, 8> kept;
+    static thread_local std::size_t oldest = 0;
+    for (const Kept& part : kept) {
+      if (part.id == known.table->id && part.row == known.row && part.column == known.column && part.k == k &&
+          part.m == m)
+        return part.runs;
+    }
+    Kept& part = kept[oldest++ % kept.size()];
+    part.id = known.table->id, part.row = known.row, part.column = known.column, part.k = k, part.m = m;
+    part.runs.find(known, k, m);
+    return part.runs;
+  }
+
+ private:
+  void find(const KnownPart& known, std::size_t k, std::size_t m) {
+    Runs all_runs(all, k), runs_without_twins(without_twins, k);
+    twins.resize(m);
+    left_out = 0;
+    for (std::size_t c = 0; c < m; ++c) {
+      const RowRange rows = known.rows_of(c, k);
+      const std::ptrdiff_t other = static_cast<std::ptrdiff_t>(c) + known.of(c).twin;
+      const bool is_here = other >= 0 && other < static_cast<std::ptrdiff_t>(m), is_second = known.of(c).twin < 0;
+      twins[c] = {is_here && !is_second ? known.of(c).twin : 0, known.of(c).negated};
+      all_runs.add(c, rows);
+      if (is_here && is_second)
+        ++left_out;
+      else
+        runs_without_twins.add(c, rows);
+    }
+  }
+};
+
+// What a product knows of its operands: their zeros, and columns of the first one that are others again.
 class ZeroRanges {
  public:
-  // `in_a`, `in_b`: whether an operand is looked at; else all its rows count.
-  ZeroRanges(const Source& a, std::size_t k, std::size_t m, bool in_a, bool in_b) : a_(a), k_(k), m_(m), in_b_(in_b) {
-    if (in_a)
-      with_kind(a, [&](auto kind) { find_runs<decltype(kind)>(a, k, m, runs()); });
-    else
-      runs().assign(1, {0, m, {0, k}});
+  // `in_a`, `in_b`: whether an operand is looked at; else all its rows count. `known`: the place of a, which then need
+  // not be looked at.
+  ZeroRanges(const Source& a, std::size_t k, std::size_t m, bool in_a, bool in_b, const KnownPart& known = {})
+      : a_(a), k_(k), m_(m), in_b_(in_b) {
+    static thread_local PartRuns looked_at;
+    runs_ = known ? &PartRuns::of(known, k, m) : &looked_at;
+    if (known) {
+      magnitudes_a_ = {known.table->largest, known.table->before_least};
+      knows_a_ = true;
+    } else if (in_a) {
+      with_kind(a, [&](auto kind) { find_runs<decltype(kind)>(a, k, m, looked_at.all); });
+    } else {
+      looked_at.all.assign(1, {0, m, {0, k}});
+    }
   }
-  // The columns of a.
-  const std::vector<ColumnRun>& runs_of_a() const { return runs(); }
+
+  // Whether columns of a alone are enough to leave something out.
+  bool leaves_out() const { return leaves_out(RowRange{0, k_}); }
 
   // The rows that count in a panel of b, or in all panels those of every run when `runs_count`.
   struct PanelRows {
@@ -160,32 +272,40 @@ class ZeroRanges {
     bool runs_count;
     RowRange of(const ColumnRun& run) const { return runs_count ? rows.and_of(run.rows) : rows; }
   };
-  PanelRows of_panel(const Source& panel, std::size_t width) {
+  // `magnitudes`: those of the panel, where somebody has seen them.
+  PanelRows of_panel(const Source& panel, std::size_t width, const std::optional<Magnitudes>& magnitudes) {
     const RowRange rows = !in_b_
                               ? RowRange{0, k_}
                               : with_kind(panel, [&](auto kind) { return range_of<decltype(kind)>(panel, k_, width); });
-    const bool skips = std::any_of(runs().begin(), runs().end(),
-                                   [&](const ColumnRun& run) { return rows.and_of(run.rows).size() < k_; });
-    return skips && may_skip(panel, width) ? PanelRows{rows, true} : PanelRows{{0, k_}, false};
+    return leaves_out(rows) && may_skip(panel, width, magnitudes) ? PanelRows{rows, true} : PanelRows{{0, k_}, false};
+  }
+
+  // The columns of a that are computed with a panel, and the twins of all, which come of them; null: there are none.
+  const std::vector<ColumnRun>& runs_with(const PanelRows& panel) const {
+    return twins_with(panel) ? runs_->without_twins : runs_->all;
+  }
+  const Twin* twins_with(const PanelRows& panel) const {
+    return panel.runs_count && runs_->left_out > 0 ? runs_->twins.data() : nullptr;
   }
 
  private:
-  static std::vector<ColumnRun>& runs() {
-    static thread_local std::vector<ColumnRun> kept;
-    return kept;
+  bool leaves_out(const RowRange& rows) const {
+    return runs_->left_out > 0 || std::any_of(runs_->all.begin(), runs_->all.end(),
+                                              [&](const ColumnRun& run) { return rows.and_of(run.rows).size() < k_; });
   }
-  bool may_skip(const Source& panel, std::size_t width) {
+  bool may_skip(const Source& panel, std::size_t width, const std::optional<Magnitudes>& magnitudes) {
     const auto of = [&](const Source& s, std::size_t columns) {
       return with_kind(s, [&](auto kind) { return magnitudes_of<decltype(kind)>(s, k_, columns); });
     };
     if (!knows_a_) magnitudes_a_ = of(a_, m_);
     knows_a_ = true;
-    return Magnitudes::allow_leaving_out(magnitudes_a_, of(panel, width));
+    return Magnitudes::allow_leaving_out(magnitudes_a_, magnitudes ? *magnitudes : of(panel, width));
   }
 
   const Source& a_;
   std::size_t k_, m_;
   bool in_b_, knows_a_ = false;
+  const PartRuns* runs_;
   Magnitudes magnitudes_a_;
 };
 

@@ -17,10 +17,21 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 V set(double c) { return c; }
 F set_f(float c) { return c; }
+V wide(F x) { return x; }
+F rounded(V x) { return static_cast<float>(x); }
 V fma(V a, V b, V c) { return std::fma(a, b, c); }
-V min(V c, V x) { return c < x ? c : x; }
-V max(V c, V x) { return c > x ? c : x; }
-V copy_sign(V magnitude, V sign) { return std::copysign(magnitude, sign); }
+V fma_less(V a, V b, V c) { return std::fma(a, b, -c); }
+V minus_fma(V a, V b, V c) { return std::fma(-a, b, -c); }
+F with_sign(F magnitude, F sign) { return std::copysign(magnitude, sign); }
+F times_sign(F x, F sign) { return std::signbit(sign) ? -x : x; }
+template <class T>
+T min(T c, T x) {
+  return c < x ? c : x;
+}
+template <class T>
+T max(T c, T x) {
+  return c > x ? c : x;
+}
 template <class T>
 T abs_of(T x) {
   return std::fabs(x);
@@ -61,12 +72,9 @@ void map(const Row& row) {
   for (std::size_t i = 0; i < row.n; ++i) row.out[i] = kFn(row.x[i] * row.scale + row.bias, row.param);
 }
 
-template <V (*kFn)(V)>
+template <class Fn>
 void map(const Row& row) {
-  for (std::size_t i = 0; i < row.n; ++i) {
-    const float scaled = row.x[i] * row.scale + row.bias;
-    row.out[i] = static_cast<float>(kFn(scaled));
-  }
+  for (std::size_t i = 0; i < row.n; ++i) row.out[i] = Fn(row.x[i] * row.scale + row.bias, row.param).value();
 }
 
 }  // namespace

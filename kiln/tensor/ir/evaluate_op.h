@@ -134,6 +134,7 @@ Array eval_pool(const Eval& e);
 
 // evaluate_order.cpp
 Array eval_running(const Eval& e);
+Array eval_linear_scan(const Eval& e);
 Array eval_sorted(const Eval& e);
 Array eval_order(const Eval& e);
 Array eval_dealt(const Eval& e);

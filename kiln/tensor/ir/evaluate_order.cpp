@@ -63,6 +63,18 @@ Array eval_running(const Eval& e) {
   return out;
 }
 
+Array eval_linear_scan(const Eval& e) {
+  Array out = e.make();
+  const Shape& shape = e.op.type.shape;
+  const std::int64_t axis = e.op.integer("axis"), inner = strides_of(shape)[static_cast<std::size_t>(axis)];
+  for_each(shape, [&](std::int64_t i, const Shape& at) {
+    const std::int64_t line = i / (inner * shape[static_cast<std::size_t>(axis)]) * inner + i % inner;
+    const double before = at[axis] == 0 ? e.in[2]->data[line] : out.data[i - inner];
+    out.data[i] = e.in[0]->data[i] * before + e.in[1]->data[i];
+  });
+  return out;
+}
+
 Array eval_sorted(const Eval& e) { return ordered(e, e.op.flag("descending"), true); }
 Array eval_dealt(const Eval& e) {
   Array out = e.make();

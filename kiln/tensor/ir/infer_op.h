@@ -93,6 +93,7 @@ Type infer_pool(const Ask& a);
 
 // infer_order.cpp
 Type infer_running(const Ask& a);
+Type infer_linear_scan(const Ask& a);
 Type infer_sorted(const Ask& a);
 Type infer_order(const Ask& a);
 Type infer_dealt(const Ask& a);

@@ -12,6 +12,18 @@ Type infer_running(const Ask& a) {
   return out;
 }
 
+// Floats of one shape; what stands before the first has one element of the axis and the dtype of the result.
+Type infer_linear_scan(const Ask& a) {
+  const std::int64_t axis = asked_axis(a);
+  const Type &x = a.operand(0), &y = a.operand(1), &before = a.operand(2);
+  Shape one = x.shape;
+  one[static_cast<std::size_t>(axis)] = 1;
+  const std::string found = fmt::format("{}, {} and {}", to_string(x), to_string(y), to_string(before));
+  a.require(is_float(x.dtype) && is_float(y.dtype) && is_float(before.dtype), rules::kDtype, found);
+  a.require(y.shape == x.shape && before.shape == one, rules::kOperands, found);
+  return {before.dtype, x.shape};
+}
+
 Type infer_sorted(const Ask& a) {
   asked_axis(a);
   return a.operand(0);

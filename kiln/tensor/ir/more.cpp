@@ -139,6 +139,9 @@ Expr bincount(const Here& x, std::int64_t length) { return apply(OpCode::bincoun
 Expr cumprod(const Here& x, std::int64_t axis) { return apply(OpCode::cumprod, {x}, {counted(x, axis)}, x.at); }
 Expr cummax(const Here& x, std::int64_t axis) { return apply(OpCode::cummax, {x}, {counted(x, axis)}, x.at); }
 Expr cummin(const Here& x, std::int64_t axis) { return apply(OpCode::cummin, {x}, {counted(x, axis)}, x.at); }
+Expr linear_scan(const Here& a, const Expr& b, const Expr& before, std::int64_t axis) {
+  return apply(OpCode::linear_scan, {a, b, before}, {counted(a, axis)}, a.at);
+}
 Expr sort(const Here& x, std::int64_t axis, bool descending) {
   return apply(OpCode::sort, {x}, {counted(x, axis), descending}, x.at);
 }

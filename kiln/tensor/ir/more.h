@@ -33,6 +33,8 @@ Expr bincount(const Here& x, std::int64_t length);
 Expr cumprod(const Here& x, std::int64_t axis);
 Expr cummax(const Here& x, std::int64_t axis);
 Expr cummin(const Here& x, std::int64_t axis);
+// y[t] = a[t] * y[t - 1] + b[t]; `before` has one element of the axis.
+Expr linear_scan(const Here& a, const Expr& b, const Expr& before, std::int64_t axis);
 Expr sort(const Here& x, std::int64_t axis = -1, bool descending = false);
 Expr deal(const Here& x, std::int64_t parts);
 Expr argsort(const Here& x, std::int64_t axis = -1, bool descending = false);

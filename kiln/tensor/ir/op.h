@@ -52,9 +52,7 @@ inline std::string_view name(OpCode code) { return info(code).name; }
 bool parse_op(std::string_view text, OpCode& out);
 std::vector<OpCode> all_ops();
 inline bool is_product(OpCode code) { return code == OpCode::matmul || code == OpCode::matmul_f32; }
-inline bool is_running(OpCode code) {
-  return code == OpCode::cumsum || code == OpCode::cumprod || code == OpCode::cummax || code == OpCode::cummin;
-}
+inline bool is_running(OpCode code) { return code >= OpCode::cumsum && code <= OpCode::linear_scan; }
 inline bool is_search(OpCode code) { return code == OpCode::argmax || code == OpCode::argmin; }
 inline bool is_elementwise(OpCode code) { return info(code).result != Result::none; }
 inline bool is_comparison(OpCode code) { return code >= OpCode::equal && code <= OpCode::less_equal; }

@@ -111,6 +111,7 @@ constexpr Candidate kEngineCandidates[] = {
     {"two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = true; }},
     {"every second two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = o.pairs_in_turn = true; }},
     {"factors of rows on the scalar engine", [](RegionOptions& o) { o.factors_on_scalar = true; }},
+    {"sums of terms shared by two engines", [](RegionOptions& o) { o.terms_shared = true; }, 0.98},
     {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
     {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
     {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
@@ -126,6 +127,14 @@ constexpr Candidate kEngineCandidates[] = {
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
     {"results of several blocks of queries stored together", [](RegionOptions& o) { o.stores_together = true; }, 1,
      true},
+};
+
+// The same where sums of terms are shared, which the scalar engine then has a part of.
+constexpr Candidate kSharedCandidates[] = {
+    {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
+    {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
+    {"512 columns turned together", [](RegionOptions& o) { o.turned_blocks = 4; }},
+    {"128 columns turned together", [](RegionOptions& o) { o.turned_blocks = 1; }},
 };
 
 // How soon software starts one DMA after the other is known from few traces: not for a little.
@@ -301,6 +310,11 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     search.attempt(tried, c.what, c.worth);
   };
   if (products) try_prepared_rows(search);
+  if (search.best().has_short_runs && search.best().stores_views) {
+    Choice tried = search.choice();
+    tried.fuse.short_runs = false;
+    search.attempt(tried, "outputs put in order at the end", 1);
+  }
   if (products) try_kept_blocks(search);
   if (products)
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
@@ -327,9 +341,15 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
       if (other == tiling_of(search, regions[r])) continue;
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
+      const bool has_terms = tried.region.terms_shared.was_asked() && !tried.region.terms_shared;
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
+      if (!has_terms) continue;  // which one engine takes in other tilings than two
+      tried.region.terms_shared = true;
+      search.attempt(tried, fmt::format("tiling {} of group {}, sums of terms shared", other + 1, r + 1));
     }
   }
+  if (search.choice().region.terms_shared && !products)
+    std::for_each(std::begin(kSharedCandidates), std::end(kSharedCandidates), attempt);
   if (products) try_side_by_side(search);
   if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
     Choice tried = search.choice();

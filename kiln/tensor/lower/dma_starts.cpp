@@ -1,11 +1,8 @@
 #include "kiln/tensor/lower/dma_starts.h"
 
-#include <algorithm>
-
 #include "kiln/analysis/trips.h"
 #include "kiln/isa/enums.h"
-#include "kiln/isa/semantics/check.h"
-#include "kiln/rewrite/edit.h"
+#include "kiln/isa/table.h"
 
 namespace kiln::tensor {
 namespace {
@@ -26,19 +23,6 @@ bool waits_for_starts(const isa::Program& program, const Arch& chip, double time
   for (std::size_t i = 0; i < times.size(); ++i) starts += is_dma(program.instructions[i]) ? times[i] : 0;
   const double each = chip.dma.hwdge.trigger_ns + chip.dma.trigger_gap_ns;
   return static_cast<double>(starts) * each > kMuch * time_ns;
-}
-
-void start_by_software(isa::Program& program, const Arch& chip) {
-  for (const isa::Instruction& inst : program.instructions) {
-    if (!is_dma(inst)) continue;
-    isa::Arg& mode = rewrite::arg_of(program, inst, isa::info(inst.opcode).find_param(isa::AttrType::DgeMode));
-    const isa::Arg before = mode;
-    if (before.integer != static_cast<std::int64_t>(isa::DgeMode::unknown)) continue;
-    mode = rewrite::enumerator(static_cast<std::int64_t>(isa::DgeMode::swdge));
-    std::vector<Diagnostic> said;
-    isa::check_instruction(program, inst, chip, said);
-    if (!said.empty()) mode = before;
-  }
 }
 
 }  // namespace kiln::tensor

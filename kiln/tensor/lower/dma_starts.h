@@ -1,5 +1,4 @@
-// Who starts the DMAs of a program. A program leaves it open, and one queue of hardware descriptors starts them all,
-// one every 600 ns; software starts them sooner, on gpsimd.
+// Programs that wait for the starts of their DMAs (rewrite/dma_starts.h).
 #pragma once
 
 #include "kiln/arch/arch.h"
@@ -9,8 +8,5 @@ namespace kiln::tensor {
 
 // Whether starting its DMAs one by one is much of the time that a program takes.
 bool waits_for_starts(const isa::Program& program, const Arch& chip, double time_ns);
-
-// Has software start all DMAs that it may start.
-void start_by_software(isa::Program& program, const Arch& chip);
 
 }  // namespace kiln::tensor

@@ -229,6 +229,7 @@ Tile RegionEmitter::compare(Value v, const Tile* into) {
 Tile RegionEmitter::operate(Value v, const Tile* into) {
   if (compares_short_floats(graph_, graph_.op(v))) return compare(v, into);
   if (const auto linear = linear_of(v)) return scaled_and_shifted(v, *linear, into);
+  if (const auto sum = share_terms(v, into)) return *sum;
   const Op& op = graph_.op(v);
   const Lowering& lowering = info(op.code).lowering;
   const AluOp alu = op.code == OpCode::power ? AluOp::power : lowering.alu;
@@ -517,6 +518,15 @@ bool RegionEmitter::is_multiplied_alone(Value v) const {
          });
 }
 
+// Whether v alone reads its operand, which comes from HBM and lies as v does.
+bool RegionEmitter::is_loaded_for(Value v) const {
+  const auto leaf = layout_.load_of.find({v, 0});
+  if (leaf == layout_.load_of.end() || kept(layout_.loads[leaf->second])) return false;
+  const auto same = [&](const auto& other) { return other.second == leaf->second; };
+  return is_turned(layout_.loads[leaf->second]) &&
+         std::count_if(layout_.load_of.begin(), layout_.load_of.end(), same) == 1;
+}
+
 // Engines convert what they read and write: a wider float is the same tile, a narrower one is written by the producer.
 Tile RegionEmitter::cast(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -529,6 +539,8 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
   if (!into && is_read_as(v)) return operand(v, 0);
   const bool stays = layout_.parts > 1 && fusion_.region_of[x] == region_ && is_column(x);  // in float32, as it is
   if (!into && stays && is_float(from) && is_float(to) && tile_dtype(v) == tile_dtype(x)) return operand(v, 0);
+  // What is loaded for nobody else is its own copy.
+  if (!into && from == to && fusion_.region_of[x] != region_ && is_loaded_for(v)) return operand(v, 0);
   const bool low_bits = is_integer(from) && is_integer(to) && size_bytes(to) <= size_bytes(from);
   if (low_bits) {
     Tile low = in_sbuf(operand(v, 0), free);
@@ -629,7 +641,7 @@ Tile RegionEmitter::join(Value v, const Tile* into) {
       fill(part, free, *number);
     else if (fusion_.region_of[x] == region_ && uses_[x] == 1 && !find(x) && !is_view(graph_.op(x).code))
       value(x, &part);
-    else
+    else if (!load_into(v, i, part))
       copy(part, operand(v, i), free);
   }
   return dst;

@@ -103,7 +103,10 @@ void RegionEmitter::hoist(int level) {
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;
     const std::int64_t bytes = blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
     if (bytes > options_.hoisted_bytes && !values && !keys && !kept_blocks(leaf.base)) continue;
-    scopes_.back().matrices[index] = values ? load_values(index) : load_matrix(index, 0, leaf.free[1].count);
+    const std::int64_t copies = layout_.packed > 1 ? copies_above(index) : 1;
+    scopes_.back().matrices[index] = values       ? load_values(index)
+                                     : copies > 1 ? load_above(index, copies)
+                                                  : load_matrix(index, 0, leaf.free[1].count);
   }
   if (unshifted_ && !attention_->function.empty()) hold_operands(level);
 }

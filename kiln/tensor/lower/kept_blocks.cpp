@@ -47,13 +47,38 @@ void RegionEmitter::turn_blocks(const Tile& dst, const KeptShape& shape, const V
 Tile RegionEmitter::matrix_of_blocks(const Leaf& leaf, const KeptShape& shape) {
   const std::int64_t K = leaf.free[0].count, columns = leaf.free[1].count;
   const DType t = graph_.type(leaf.value).dtype;
+  const bool straight = leaf.free[0].stride == shape.row && K == shape.all;
+  if (straight && !attention_ && layout_.packed == 1 && layout_.spread.empty() && leaf.free[1].stride == 1)
+    return {
+        storage_.kept.at(leaf.base).storage, place_in_row(leaf), {0, 1}, {{shape.pitch(), 1}, {1, columns}}, kBlock};
   const std::int64_t blocks = (K + kBlock - 1) / kBlock;
   const Tile out = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks * columns}}, t);
-  if (leaf.free[0].stride == shape.row && K == shape.all)
+  if (straight) {
     copy_blocks(out, shape, leaf, columns);
-  else
-    turn_blocks(out, shape, storage_.kept.at(leaf.base).storage, place_in_row(leaf), 0, shape.blocks);
+    return out;
+  }
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    Tile part = out;
+    part.rows = std::min(kBlock, K - b * kBlock);
+    part.offset = b * columns;
+    turn_blocks(part, shape, storage_.kept.at(leaf.base).storage, place_in_row(leaf) + b * kBlock, 0, shape.blocks);
+  }
   return out;
+}
+
+// The shape of a kept result whose columns are the rows of the first operand of a product.
+const KeptShape* RegionEmitter::kept_as_columns(Value v) const {
+  const auto found = layout_.load_of.find({v, 0});
+  if (found == layout_.load_of.end()) return nullptr;
+  const Leaf& leaf = layout_.loads[found->second];
+  const KeptShape* shape = kept_blocks(leaf.base);
+  return shape && finds_columns(layout_, leaf, *shape) ? shape : nullptr;
+}
+
+// These rows, where they lie.
+Tile RegionEmitter::columns_of_blocks(Value v, const KeptShape& shape) const {
+  const Leaf& leaf = layout_.loads[layout_.load_of.at({v, 0})];
+  return {storage_.kept.at(leaf.base).storage, start_ + leaf.offset, {0, 1}, {{shape.pitch(), 1}, {1, rows_}}, kBlock};
 }
 
 }  // namespace kiln::tensor

@@ -8,10 +8,11 @@
 #include <span>
 
 #include "kiln/check/check_program.h"
+#include "kiln/rewrite/dma_starts.h"
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/candidates.h"
-#include "kiln/tensor/lower/dma_starts.h"
+#include "kiln/tensor/lower/held_products.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
 #include "kiln/tensor/lower/reproducer.h"
@@ -28,12 +29,15 @@
 #include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/large_moments.h"
+#include "kiln/tensor/passes/loops_at_once.h"
 #include "kiln/tensor/passes/norm_rows.h"
 #include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
 #include "kiln/tensor/passes/running_sums.h"
+#include "kiln/tensor/passes/steps_at_once.h"
 #include "kiln/tensor/passes/turn_columns.h"
+#include "kiln/tensor/passes/turn_taps.h"
 
 namespace kiln::tensor {
 namespace {
@@ -42,12 +46,23 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
   bool needed = false;  // without it there are no instructions for some programs
+  bool turns = false;   // values that are not reduced, on the tensor engine, which has to be exact then
 };
-constexpr Pass kPasses[] = {
-    {"canonicalize", canonicalize},   {"running-sums", with_running_sums},   {"first-of-sorts", first_of_sorts},
-    {"expand", expand, true},         {"odd-lengths", with_even_lengths},    {"turn-columns", with_turned_columns},
-    {"norm-rows", with_norm_rows},    {"large-moments", with_large_moments}, {"decompose", decompose, true},
-    {"simplify", canonicalize, true}, {"split-views", split_views, true},    {"recompute", recomputed}};
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"loops-at-once", with_loops_at_once},
+                            {"steps-at-once", with_steps_at_once},
+                            {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts},
+                            {"expand", expand, true},
+                            {"odd-lengths", with_even_lengths},
+                            {"turn-columns", with_turned_columns},
+                            {"norm-rows", with_norm_rows},
+                            {"large-moments", with_large_moments},
+                            {"decompose", decompose, true},
+                            {"simplify", canonicalize, true},
+                            {"turn-taps", with_turned_taps, false, true},
+                            {"split-views", split_views, true},
+                            {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
@@ -105,7 +120,7 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,
                              Plans& plans) {
   const auto finished = [&](isa::Program& program) {
-    if (choice.started_by_software) start_by_software(program, arch(options.target));
+    if (choice.started_by_software) rewrite::start_by_software(program, arch(options.target));
     if (choice.says_engines) say_engines(program, arch(options.target));
   };
   std::optional<Compiled> out = Maker(cores[0], options, choice, plans).run();
@@ -133,11 +148,13 @@ Graph after(const Pass& pass, const Graph& graph) {
 
 }  // namespace
 
-std::vector<PassResult> run_passes(const Graph& graph) {
+std::vector<PassResult> run_passes(const Graph& graph, Target target) {
   std::vector<PassResult> out;
   for (const Pass& pass : kPasses) {
+    const bool runs = !pass.turns || arch(target).features.tensor_transpose_mode;
     const std::clock_t begin = std::clock();
-    Graph made = after(pass, out.empty() ? graph : out.back().graph);
+    const Graph& before = out.empty() ? graph : out.back().graph;
+    Graph made = runs ? after(pass, before) : before;
     out.push_back({pass.name, std::move(made), static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC});
   }
   return out;
@@ -199,6 +216,8 @@ std::optional<Apart> without_loops(const Graph& graph, const Choice& last, Plans
          .category = Category::not_yet});
 }
 
+}  // namespace
+
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {
   std::vector<Diagnostic> errors;
   int refused = 0;
@@ -215,6 +234,8 @@ Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) 
   if (errors.empty()) refuse(cores, choices(options).back(), *plans);
   throw Error(std::move(errors));
 }
+
+namespace {
 
 // Ways to split a program over two cores are compared with the timing model, unless the first is taken.
 Solved solve_pair(const Graph& ready, CompileOptions options) {
@@ -287,15 +308,15 @@ Graph before_passes(const Graph& graph, Target target) {
 }
 
 Solved solve(const Graph& graph, const CompileOptions& options) {
-  return solve_after_passes(std::move(run_passes(before_passes(graph, options.target)).back().graph), options);
+  return solve_after_passes(std::move(run_passes(before_passes(graph, options.target), options.target).back().graph),
+                            options);
 }
 
 Solved solve_after_passes(Graph ready, const CompileOptions& options) {
   const auto solved_for_cores = [&] {
     if (options.lnc == 2) return solve_pair(ready, options);
     Solved one = first_that_fits({std::move(ready)}, options);
-    if (options.level >= 2) improve(one, options);
-    return one;
+    return options.level < 2 ? std::move(one) : improved(std::move(one), options);
   };
   Solved solved = solved_for_cores();
   solved.made.by_tile_limits = instructions_by_tile_limits(solved.cores[0], arch(options.target));

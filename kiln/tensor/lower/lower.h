@@ -69,6 +69,7 @@ struct Compiled {
   std::vector<Spill> spills;
   bool prepares_rows = false;             // computes rows where many matrices meet them
   bool has_short_runs = false;            // writes large outputs in another order than that of their rows
+  bool stores_views = false;              // among these are some that a region sees in another shape
   bool has_orders = false;                // results that lie in HBM in another order than their own
   bool regroups = false;                  // has copies in another order, in SBUF
   int refused = 0;                        // programs with larger tiles that did not fit
@@ -88,7 +89,7 @@ struct PassResult {
   Graph graph;
   double seconds = 0;
 };
-std::vector<PassResult> run_passes(const Graph& graph);
+std::vector<PassResult> run_passes(const Graph& graph, Target target = Target::trn2);
 std::vector<std::string> pass_names();
 // What passes begin with: calls inlined, collectives as kernels, what the chip lacks written with what it has.
 Graph before_passes(const Graph& graph, Target target);

@@ -76,6 +76,7 @@ std::optional<Compiled> Maker::run() {
   find_spills();
   out_.regroups = storage_.regroups;
   out_.has_short_runs = fusion_.has_short_runs;
+  out_.stores_views = fusion_.stores_views;
   out_.prepares_rows = fusion_.prepares_rows;
   out_.has_orders = !fusion_.orders.empty();
   out_.program = k_.finish();

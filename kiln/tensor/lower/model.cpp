@@ -10,6 +10,7 @@
 #include "kiln/tensor/lower/hbm_plan.h"
 #include "kiln/tensor/passes/bodies.h"
 #include "kiln/tensor/passes/cut.h"
+#include "kiln/tensor/passes/steps_at_once.h"
 
 namespace kiln::tensor {
 namespace {
@@ -150,8 +151,9 @@ Model one_kernel(const Graph& graph, Compiled made) {
 
 Model compile_model(const Graph& graph, const CompileOptions& options, const ModelOptions& how) {
   verify(graph, "the front end");
-  const Graph whole = inlined(graph);
-  if (counted_ops(whole) <= how.most_ops) return one_kernel(graph, how.compile(graph, options));
+  Graph whole = inlined(graph);
+  if (counted_ops(whole) > how.most_ops) whole = with_steps_at_once(whole);  // steps of a recurrence are not cut
+  if (counted_ops(whole) <= how.most_ops) return one_kernel(whole, how.compile(whole, options));
   std::vector<Piece> pieces = cut(whole, how.most_ops);
   // What cannot be cut, or has nothing but dead ops beyond a cut, is one kernel after all.
   if (pieces.size() <= 1) return one_kernel(graph, how.compile(graph, options));

@@ -88,6 +88,24 @@ Tile RegionEmitter::load(int index) {
   return tile;
 }
 
+// An operand that is turned for nobody else is turned where it is wanted; false: it is not such a one.
+bool RegionEmitter::load_into(Value op, std::size_t i, const Tile& part) {
+  const auto found = layout_.load_of.find({op, static_cast<int>(i)});
+  if (found == layout_.load_of.end() || columns_ || layout_.packed != 1) return false;
+  const Leaf& leaf = layout_.loads[found->second];
+  const auto is_there = [&](const Scope& s) { return s.leaves.contains(found->second); };
+  if (!is_turned(leaf) || kept(leaf) || std::any_of(scopes_.begin(), scopes_.end(), is_there)) return false;
+  const auto same = [&](const auto& other) { return other.second == found->second; };
+  if (std::count_if(layout_.load_of.begin(), layout_.load_of.end(), same) != 1) return false;
+  std::vector<Dims> lists{leaf.free, part.dims};
+  join_together(lists);
+  if (part.dtype() != graph_.type(leaf.value).dtype || lists[0].size() != 1 || lists[1][0].stride != 1) return false;
+  const isa::Dim row = lists[0][0];
+  turner().from_hbm({part.storage, part.offset, {0, 1}, {{1, row.count}}, rows_}, storage_.of.at(leaf.base),
+                    place(leaf), rows_, row.stride, row.count);
+  return true;
+}
+
 // The footprint that a load comes with. Of pieces of rows, that of the piece, if it is no more than they are by
 // themselves.
 const Footprint* RegionEmitter::shared(int index) const {
@@ -181,7 +199,7 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   join_together(lists);
   if (const auto group = turned_results_.find(&leaf); group != turned_results_.end() && lists[0].size() == 1)
     return turn_back(group->second, tile, lists[0][0]);
-  if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1 && !columns_) {
+  if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1) {
     const std::int64_t n = lists[0][0].count, blocks = (n + kBlock - 1) / kBlock, stride = lists[1][0].stride;
     const Tile turned = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {blocks * rows_}}, tile.dtype());
     turner().tile(turned, {tile.storage, tile.offset, {0, 1}, lists[0], rows_}, n);

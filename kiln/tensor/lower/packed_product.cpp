@@ -36,13 +36,20 @@ Tile RegionEmitter::multiply_packed(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
   const std::int64_t K = graph_.type(op.operands[0]).shape.back(), N = op.type.shape.back();
   const int leaf = layout_.load_of.at({v, 1});
-  const auto held = scopes_[0].matrices.find(leaf);
-  const Tile y = held == scopes_[0].matrices.end() ? load_matrix(leaf, 0, N) : held->second;
+  const Tile* held = nullptr;
+  for (const Scope& s : scopes_) {
+    if (const auto it = s.matrices.find(leaf); it != s.matrices.end()) held = &it->second;
+  }
+  const Tile y = held ? *held : load_matrix(leaf, 0, N);
   const Tile x = packed_rows(v), dst = target(v, into);
+  const bool above = y.rows > K && x.packed.stride == K && x.dims[0].stride == 1 && is_float(dst.dtype());
+  const std::int64_t done = above ? multiply_above(dst, x, y, N) : 0, left = layout_.packed - done;
+  if (left == 0) return dst;
   const DType t = x.dtype();
   const std::int64_t step = x.dims[0].stride, blocks = (K + kBlock - 1) / kBlock, bank = arch_.psum_bank_bytes;
   const std::int64_t most = std::min(bank / (rows_ * size_bytes(t)), bank / (N * size_bytes(DType::float32)));
-  k_.tiles(layout_.packed, std::clamp<std::int64_t>(most, 1, layout_.packed), [&](Index first, std::int64_t n) {
+  k_.tiles(left, std::clamp<std::int64_t>(most, 1, left), [&](Index behind, std::int64_t n) {
+    const Index first = behind + done;
     const std::int64_t width = n * rows_;
     const Tile turned = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks * width}}, t);
     over_blocks(k_, K, [&](Index b, std::int64_t depth) {
@@ -58,7 +65,7 @@ Tile RegionEmitter::multiply_packed(Value v, const Tile* into) {
       over_blocks(k_, K, [&](Index b, std::int64_t depth) {
         k_.nc_matmul({.dst = sums.ap({{n * N, rows_}, {1, N}}, i * N),
                       .stationary = block(turned, b, i * rows_, depth, rows_, width),
-                      .moving = block(y, b, 0, depth, N, N)});
+                      .moving = block(y, b, 0, depth, N, y.rows > K ? K : N)});
       });
     });
     const std::int64_t apart = dst.packed.stride, stride = dst.dims.back().stride;

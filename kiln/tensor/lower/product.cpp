@@ -82,6 +82,8 @@ Tile RegionEmitter::turned_rows(Value v) {
     if (!loaded.contains(leaf->second)) loaded[leaf->second] = load_spread(leaf->second, *s);
     return scopes_.back().turned[op.operands[0]] = columns_of(op.operands[0], loaded.at(leaf->second));
   }
+  if (const KeptShape* blocks = kept_as_columns(v))
+    return scopes_.back().turned[op.operands[0]] = columns_of_blocks(v, *blocks);
   if (const auto columns = kept_columns(v)) return scopes_.back().turned[op.operands[0]] = *columns;
   const DType t = graph_.type(op.operands[0]).dtype;
   const Depth depth = depth_of(v);
@@ -100,7 +102,8 @@ std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
   const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
   const bool is_long = K > kPieceOfSum && !splat_of(graph_, graph_.op(v).operands[0]);  // ones need no turning
-  if (K <= kBlock || is_long || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
+  if (K <= kBlock || is_long || kept_as_columns(v) || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N)
+    return 0;
   if (blocks_of(K) * N * size > options_.hoisted_bytes) return 0;
   if (N * size >= kLongRun && K % kBlock == 0 && !comes_as_columns(v)) return 0;
   std::int64_t rows = kBlock;
@@ -535,7 +538,7 @@ Tile RegionEmitter::multiply(Value v, const Tile* into) {
     const Index n0 = p * kColumns;
     const bool in_parts = !piece && !whole && !depth.follows && blocks_at_once(leaf, n) > 0;
     const Tile y = piece ? *piece : whole ? *whole : in_parts ? Tile{} : load_matrix(leaf, first + n0, n);
-    const std::int64_t y_width = piece ? N : whole ? width : n;
+    const std::int64_t y_width = y.dims.size() == 2 ? y.dims[0].stride : piece ? N : whole ? width : n;
     const Index y_at = piece ? n0 : whole ? first + n0 : Index(0);
     const View sum = stays ? view_of(dst, {{1, n}}, n0) : k_.psum({rows_, n}, DType::float32);
     const auto add = [&](Index b, std::int64_t k) {

@@ -264,12 +264,14 @@ Recurrence recurrence(OpCode code) {
 // with.
 bool RegionEmitter::can_go_on(Value v) const {
   const Op& op = graph_.op(v);
-  return is_running(op.code) && op.type.dtype == DType::float32 && op.type.shape.back() == widest_ &&
+  const bool is_exact = op.type.dtype == DType::float32 || op.code == OpCode::linear_scan;
+  return is_running(op.code) && is_exact && op.type.shape.back() == widest_ &&
          op.integer("axis") + 1 == static_cast<std::int64_t>(op.type.shape.size());
 }
 
 // What the first piece goes on from.
 Tile RegionEmitter::nothing_before(Value v) {
+  if (graph_.op(v).code == OpCode::linear_scan) return before_linear_scan(v);
   const Free one{1, {1}};
   const Tile out = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
   fill(out, one, recurrence(graph_.op(v).code).start);
@@ -296,6 +298,7 @@ void RegionEmitter::go_on(OpCode code, const Tile& piece, const Tile& before) {
 // A recurrence along the last dimension; the others one by one.
 Tile RegionEmitter::scan(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
+  if (op.code == OpCode::linear_scan) return linear_scan(v, into);
   const auto axis = static_cast<std::size_t>(op.integer("axis"));
   if (!is_float(op.type.dtype)) not_yet(v, fmt::format("{} of integers", name(op.code)));
   const Recurrence how = recurrence(op.code);

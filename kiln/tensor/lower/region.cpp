@@ -418,6 +418,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
     case OpCode::cumprod:
     case OpCode::cummax:
     case OpCode::cummin:
+    case OpCode::linear_scan:
       return scan(v, into);
     case OpCode::take_along_axis:
       return take_along(v, into);
@@ -479,10 +480,10 @@ Free RegionEmitter::free_of(Value v) const {
 
 bool RegionEmitter::is_column(Value v) const {
   if (splat_of(graph_, v)) return true;
-  if (layout_.packed != 1) return false;
-  if (fusion_.region_of[v] == region_) return product(free_of(v).dims) == 1;
+  if (fusion_.region_of[v] == region_) return layout_.packed == 1 && product(free_of(v).dims) == 1;
   for (const Leaf& leaf : layout_.loads) {
     if (leaf.value != v) continue;
+    if (layout_.packed != 1 && leaf.packed != 0) return false;  // one for each row that follows on a partition
     std::int64_t n = 1;
     for (const isa::Dim& d : leaf.free) n *= d.stride == 0 ? 1 : d.count;
     const auto s = layout_.spread_of_load(static_cast<int>(&leaf - layout_.loads.data()));

@@ -62,6 +62,7 @@ struct RegionOptions {
   Noted<bool> pairs_on_gpsimd = false;    // operators between two tiles of SBUF
   Noted<bool> pairs_in_turn = false;      // only every second of them
   Noted<bool> factors_on_scalar = false;  // one factor or summand per row
+  Noted<bool> terms_shared = false;       // sums of several terms: the vector engine has some, gpsimd the others
   Noted<bool> sums_on_scalar = false;     // of rows
   Noted<bool> moments = true;             // mean and variance of a row in one pass
   Noted<bool> loads_turned = false;       // operands of products with 16-bit elements are turned while they are loaded
@@ -77,8 +78,8 @@ struct RegionOptions {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
                     passes_together, turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted,
                     heads_together, holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
-                    factors_on_scalar, sums_on_scalar, moments, loads_turned, rows_first, whole_rows, regrouped_bytes,
-                    regroups_matrices, turned_by_dma, evacuate);
+                    factors_on_scalar, terms_shared, sums_on_scalar, moments, loads_turned, rows_first, whole_rows,
+                    regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
   // Whether a program that was built with these options, which says what was asked for, is the same with others.
@@ -147,6 +148,8 @@ class RegionEmitter {
   const Tile* kept(const Leaf& leaf) const;
   const KeptShape* kept_blocks(Value base) const;
   Tile matrix_of_blocks(const Leaf& leaf, const KeptShape& shape);
+  const KeptShape* kept_as_columns(Value v) const;
+  Tile columns_of_blocks(Value v, const KeptShape& shape) const;
   void copy_blocks(const Tile& dst, const KeptShape& shape, const Leaf& leaf, std::int64_t wide);
   void turn_blocks(const Tile& dst, const KeptShape& shape, const isa::View& rows, const isa::Index& at,
                    std::int64_t first, std::int64_t blocks);
@@ -155,6 +158,7 @@ class RegionEmitter {
   Tile place_of_kept(const Leaf& leaf, Tile dst) const;
   const Tile* kept_result(const Leaf& leaf) const;
   Tile load(int leaf);
+  bool load_into(Value op, std::size_t i, const Tile& part);
   const Footprint* shared(int leaf) const;
   std::int64_t span_of_piece(const Footprint& all, const Leaf& leaf) const;
   Tile load_shared(int leaf, const Footprint& all);
@@ -407,6 +411,8 @@ class RegionEmitter {
   Tile load_turned_group(int leaf, const isa::Index& start, std::int64_t n, std::int64_t size);
   void turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row);
   void store_turned_group(const Leaf& leaf, const TurnedResult& result);
+  void gather_turned(const Leaf& leaf, std::int64_t n);
+  void store_turned_groups();
   void over_turned_groups(std::int64_t together);
 
   // elementwise.cpp
@@ -431,6 +437,7 @@ class RegionEmitter {
   Tile choose(Value v, const Tile* into);
   bool is_read_as(Value v) const;
   bool is_multiplied_alone(Value v) const;
+  bool is_loaded_for(Value v) const;
   Tile cast(Value v, const Tile* into);
   Tile reinterpret(Value v, const Tile* into);
   Tile view(Value v);
@@ -446,6 +453,15 @@ class RegionEmitter {
   std::optional<Tile> negated(Value user, int at);
   Tile reduce_integers(Value v, const Tile& x, const Tile* into);
   Tile scan(Value v, const Tile* into);
+  // shared_terms.cpp
+  struct Term;
+  class TermSum;
+  void gather_terms(Value v, std::vector<Value>& sums, std::vector<Term>& terms) const;
+  Term term_of(Value user, std::size_t i) const;
+  std::optional<Tile> share_terms(Value v, const Tile* into);
+  // linear_scan.cpp
+  Tile linear_scan(Value v, const Tile* into);
+  Tile before_linear_scan(Value v);
   bool can_go_on(Value v) const;
   Tile nothing_before(Value v);
   void go_on(OpCode code, const Tile& piece, const Tile& before);
@@ -606,6 +622,10 @@ class RegionEmitter {
   // packed_product.cpp
   Tile packed_rows(Value v);
   Tile multiply_packed(Value v, const Tile* into);
+  // stacked_product.cpp
+  std::int64_t copies_above(int leaf) const;
+  Tile load_above(int leaf, std::int64_t copies);
+  std::int64_t multiply_above(const Tile& dst, const Tile& x, const Tile& y, std::int64_t N);
   // wide_rows.cpp
   std::vector<Value> rows_as_columns() const;
   std::int64_t wide_blocks() const;

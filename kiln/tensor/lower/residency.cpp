@@ -92,13 +92,21 @@ bool finds_blocks(const Layout& layout, const Leaf& load, const KeptShape& shape
     const isa::Dim &k = load.free[0], &n = load.free[1];
     Leaf one = load;
     const bool straight = k.stride == shape.row && k.count == shape.all && n.stride == 1;
-    const bool turned = n.stride == shape.row && n.count == shape.all && k.stride == 1 && k.count <= kRows;
+    const bool turned = n.stride == shape.row && n.count == shape.all && k.stride == 1;
     one.free = {straight ? n : k};
     return (straight || turned) && reach(layout, one) < shape.row;
   }
   if (layout.footprint(static_cast<int>(&load - layout.loads.data()))) return false;
+  if (finds_columns(layout, load, shape)) return true;
   return layout.partitions == shape.all && load.partition == shape.row && !load.free.empty() &&
          (load.free.back().stride == 1 || load.free.back().count == 1) && reach(layout, load) < shape.row;
+}
+
+bool finds_columns(const Layout& layout, const Leaf& load, const KeptShape& shape) {
+  std::vector<Dims> one{load.free};
+  join_together(one);
+  return load.for_products && load.partition == 1 && layout.loops.empty() && one[0].size() == 1 &&
+         one[0][0].stride == shape.row && one[0][0].count == shape.all && load.offset + layout.partitions <= shape.row;
 }
 
 bool spreads(const Graph& graph, const Region& region, const Layout& layout, const Leaf& load, const KeptShape& shape) {

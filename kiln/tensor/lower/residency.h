@@ -40,6 +40,8 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape);
 // The same of results with more than 128 rows.
 bool can_keep_blocks(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape);
 bool finds_blocks(const Layout& layout, const Leaf& load, const KeptShape& shape);
+// Whether such rows are what products sum over, so that the rows of a load lie there as columns.
+bool finds_columns(const Layout& layout, const Leaf& load, const KeptShape& shape);
 // Whether rows are pieces of one long row, which the tensor engine turns into its columns.
 bool is_of_heads(const KeptShape& shape);
 // Whether a load wants one such row, which lies on one partition, on all of its own: the tensor engine spreads it, as a

@@ -76,6 +76,12 @@ isa::View RegionEmitter::add_parts(Value v, const Tile& rows, const RowGroup& gr
   const isa::View& hbm = storage_.of.at(leaf.base);
   const std::int64_t apart = group.count() * kPiece;
   const isa::View sums = k_.psum({kBlock, apart}, DType::float32);
+  const KeptShape* kept = kept_as_columns(v);
+  start_ = group.first;
+  const Tile all = kept ? columns_of_blocks(v, *kept) : rows;
+  const auto at_block = [&](const Index& j, const Index& b, std::int64_t of) {
+    return kept ? all.offset + j * kBlock + b * kept->pitch() : j * width + b * of;
+  };
   const auto add = [&](Index first, std::int64_t k) {  // first: block of K
     const Tile part = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {(k + kBlock - 1) / kBlock * n}},
                                graph_.type(leaf.value).dtype);
@@ -83,7 +89,7 @@ isa::View RegionEmitter::add_parts(Value v, const Tile& rows, const RowGroup& gr
     const auto add_to = [&](const Index& j, std::int64_t of) {  // a block of so many rows
       over_blocks(k_, k, [&](Index b, std::int64_t m) {
         k_.nc_matmul({.dst = sums.ap({{apart, of}, {1, n}}, j * kPiece),
-                      .stationary = rows.storage.ap({{rows.storage.dim(1), m}, {1, of}}, j * width + (first + b) * of),
+                      .stationary = all.storage.ap({{all.storage.dim(1), m}, {1, of}}, at_block(j, first + b, of)),
                       .moving = block(part, b, 0, m, n, n)});
       });
     };
@@ -127,8 +133,12 @@ void RegionEmitter::meet_pieces(const Wide& p, const RowGroup& group) {
   const auto load = [&](const Index& column, std::int64_t n) {
     return p.in_parts() ? Tile{} : load_matrix(p.leaf, column, n);
   };
-  const Tile all = new_tile(k_, Memory::sbuf, std::min(p.depth, kBlock), {1, {held}}, graph_.type(p.x).dtype);
-  const auto turn = [&](const Index&, const Tile& rows) { turn_rows(p.v, rows); };
+  const KeptShape* kept = kept_as_columns(p.v);  // where they are turned already
+  const Tile all =
+      kept ? Tile{} : new_tile(k_, Memory::sbuf, std::min(p.depth, kBlock), {1, {held}}, graph_.type(p.x).dtype);
+  const auto turn = [&](const Index&, const Tile& rows) {
+    if (!kept) turn_rows(p.v, rows);
+  };
   const std::int64_t blocks = group.blocks + 1;  // with the rest
   const std::optional<std::int64_t> before = std::exchange(load_blocks_, kFirstBlocks);
   over_group(group, all, width, 0, 1, turn);
@@ -142,7 +152,7 @@ void RegionEmitter::meet_pieces(const Wide& p, const RowGroup& group) {
     if (!p.in_parts()) scopes_.back().pieces[p.leaf] = matrix;
     over_group(group, all, width, 0, blocks, [&](const Index& j, const Tile& rows) {
       columns_ = Columns{p.columns, n, column};
-      scopes_.back().turned[p.x] = rows;
+      scopes_.back().turned[p.x] = kept ? columns_of_blocks(p.v, *kept) : rows;
       if (p.in_parts())
         scopes_.back().values[p.v] = {sums, j * kPiece, {0, 1}, Strided::contiguous(free_of(p.v).dims).dims, rows_};
       for (const Leaf& leaf : layout_.stores) store(leaf, value(leaf.value));

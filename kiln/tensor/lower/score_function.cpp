@@ -161,6 +161,7 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
     f.layout.loads.push_back({.value = v,
                               .base = layout_.loads[load].base,
                               .loops = layout_.loads[load].loops,
+                              .packed = 1,  // another one for each key, as far as anybody knows
                               .free = {{0, 1}, {l.query == 0 ? 0 : 1, queries}}});
     return v;
   };

@@ -15,6 +15,9 @@ Solved solve(const Graph& graph, const CompileOptions& options);
 // The same from what the passes left.
 Solved solve_after_passes(Graph ready, const CompileOptions& options);
 
+// The first of some choices, with smaller and smaller tiles, that gives a program which passes check.
+Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options);
+
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,
                              Plans& plans);

@@ -27,7 +27,7 @@ std::vector<std::string> stage_names() {
 
 std::vector<Stage> stages(const Graph& graph, const CompileOptions& options, bool whole) {
   std::vector<Stage> out;
-  for (PassResult& r : run_passes(before_passes(graph, options.target)))
+  for (PassResult& r : run_passes(before_passes(graph, options.target), options.target))
     out.push_back({.name = std::move(r.pass), .graph = std::move(r.graph), .made = {}, .seconds = r.seconds});
   if (!whole) return out;
   const Graph ready = *out.back().graph;

@@ -34,6 +34,7 @@ const std::vector<Knob>& knobs() {
       knob("load_blocks", {0, 8, 4, 2, 1}, &O::load_blocks),
       knob("pairs_on_gpsimd", {0, 1}, &O::pairs_on_gpsimd),
       knob("factors_on_scalar", {0, 1}, &O::factors_on_scalar),
+      knob("terms_shared", {0, 1}, &O::terms_shared),
       knob("sums_on_scalar", {0, 1}, &O::sums_on_scalar),
       knob("passes_together", {1, 2}, &O::passes_together),
       knob("loads_turned", {0, 1}, &O::loads_turned),

@@ -132,6 +132,22 @@ void RegionEmitter::store_turned_group(const Leaf& leaf, const TurnedResult& res
                  .src = result.all.ap({{wide, rest}, {1, n}}, full * n)});
 }
 
+// Room for what several blocks, n rows in all, store turned.
+void RegionEmitter::gather_turned(const Leaf& leaf, std::int64_t n) {
+  if (!is_turned(leaf) || kept_result(leaf)) return;
+  const isa::Dim row = turned_row(leaf);
+  const std::int64_t depth = block_size(row.count), blocks = (row.count + depth - 1) / depth;
+  const DType t = graph_.type(leaf.value).dtype;
+  turned_results_[&leaf] = {k_.sbuf({std::min(row.count, depth), blocks * n}, t), 0, n, depth, false};
+}
+
+void RegionEmitter::store_turned_groups() {
+  for (const auto& [leaf, result] : turned_results_) {
+    if (result.is_there) store_turned_group(*leaf, result);
+  }
+  turned_results_.clear();
+}
+
 void RegionEmitter::over_turned_groups(std::int64_t together) {
   const std::int64_t size = block_size(layout_.partitions);
   k_.tiles(layout_.partitions, together * size, [&](Index start, std::int64_t n) {
@@ -143,13 +159,7 @@ void RegionEmitter::over_turned_groups(std::int64_t together) {
       if (is_turned(layout_.loads[i]) && !kept(layout_.loads[i]))
         loaded[index] = load_turned_group(index, start, n, size);
     }
-    for (const Leaf& leaf : layout_.stores) {
-      if (!is_turned(leaf) || kept_result(leaf)) continue;
-      const isa::Dim row = turned_row(leaf);
-      const std::int64_t depth = block_size(row.count), blocks = (row.count + depth - 1) / depth;
-      const DType t = graph_.type(leaf.value).dtype;
-      turned_results_[&leaf] = {k_.sbuf({std::min(row.count, depth), blocks * n}, t), 0, n, depth, false};
-    }
+    for (const Leaf& leaf : layout_.stores) gather_turned(leaf, n);
     over_parts(k_, n, size, 1, [&](Index block, std::int64_t, std::int64_t rows) {
       for (const auto& [index, tile] : loaded) {
         const std::int64_t count = turned_row(layout_.loads[index]).count;
@@ -161,10 +171,7 @@ void RegionEmitter::over_turned_groups(std::int64_t together) {
       body(start + block * size, rows);
     });
     start_ = start;
-    for (const auto& [leaf, result] : turned_results_) {
-      if (result.is_there) store_turned_group(*leaf, result);
-    }
-    turned_results_.clear();
+    store_turned_groups();
     scopes_.pop_back();
   });
 }

@@ -56,13 +56,20 @@ void RegionEmitter::over_wide_blocks(std::int64_t together) {
       turn_rows(v, it->second);
     }
     rows_ = outer;
+    for (const Leaf& leaf : layout_.stores) {
+      const Shape& shape = graph_.type(leaf.value).shape;
+      if (all > kBlock && !shape.empty() && !goes_in_pieces(leaf.value, shape.back())) gather_turned(leaf, all);
+    }
     k_.tiles(all, kBlock, [&](Index start, std::int64_t rows) {
+      for (auto& [leaf, result] : turned_results_) result.at = start;
       scopes_.emplace_back();
       for (const auto& [x, tile] : wide)
         scopes_.back().turned[x] = {tile.storage, tile.offset + start, {0, 1}, {{all, 1}, {1, rows}}, tile.rows};
       body(first + start, rows);
       scopes_.pop_back();
     });
+    start_ = first;
+    store_turned_groups();
   });
 }
 

@@ -42,6 +42,16 @@ Expr running(OpCode code, const Expr& x) {
   return {x.graph(), x.graph().add(code, {x.value()}, {static_cast<std::int64_t>(x.rank()) - 1})};
 }
 
+std::optional<Value> linear_recurrence(const Rewriting& r) {
+  const Expr a = r.operand(0), b = r.operand(1), before = r.operand(2);
+  const std::int64_t axis = r.op.integer("axis");
+  const auto n = r.op.type.shape[static_cast<std::size_t>(axis)];
+  if (n == 1) return cast(cast(a, DType::float32) * before + b, r.op.type.dtype).value();
+  if (axis + 1 == r.op.type.rank()) return {};
+  const auto turned = [&](const Expr& x) { return with_axis_last(x, axis); };
+  return with_axis_back(linear_scan(turned(a), turned(b), turned(before), -1), axis).value();
+}
+
 // A view of x; of what a float is before it is widened, where it is.
 Expr seen_before_cast(const Expr& x, const std::function<Expr(const Expr&)>& view) {
   const Op& op = x.graph().op(x.value());
@@ -194,6 +204,7 @@ std::optional<Value> sorted_values(const Rewriting& r) {
 }  // namespace
 
 std::optional<Value> expanded_order(const Rewriting& r) {
+  if (r.op.code == OpCode::linear_scan) return linear_recurrence(r);
   if (is_running(r.op.code)) return running_value(r);
   if (r.op.code == OpCode::cast) return narrowed_before_views(r);
   switch (r.op.code) {

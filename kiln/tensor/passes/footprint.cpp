@@ -45,6 +45,20 @@ bool comes_by_elements(const Layout& layout, const Leaf& leaf) {
          std::none_of(leaf.free.begin(), leaf.free.end(), is_next);
 }
 
+// All elements of a run, in another order than they lie in: moved so, each would be a transfer. Results of other
+// regions are left as they are: they may lie in SBUF.
+bool comes_in_other_order(const Graph& graph, const Reach& reach, const Leaf& leaf) {
+  constexpr std::int64_t kMany = 16;  // elements
+  const OpCode code = graph.op(leaf.base).code;
+  if (code != OpCode::input && code != OpCode::constant) return false;
+  if (reach.elements != reach.last + 1 || reach.elements < kMany) return false;
+  std::vector<Dims> one{leaf.free};
+  std::erase_if(one[0], [](const isa::Dim& d) { return d.stride == 0; });
+  join_together(one);
+  const Dims& dims = one[0];
+  return dims.size() > 1 && dims.back().stride != 1;
+}
+
 }  // namespace
 
 std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
@@ -58,7 +72,7 @@ std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
     const Leaf& first = layout.loads[order[i]];
     const Reach reach = reach_of(layout, first);
     if (is_done[i] || first.is_matrix || !reach.forward || reach.elements == 1) continue;
-    const bool scattered = comes_by_elements(layout, first);
+    const bool scattered = comes_by_elements(layout, first) || comes_in_other_order(graph, reach, first);
     if ((scattered ? 5 : 2) * reach.elements < reach.last) continue;  // most of what lies between is not wanted
     Footprint all{first.offset, reach.last + 1, {order[i]}};
     const auto is_long = [](const isa::Dim& d) { return d.count > 1; };

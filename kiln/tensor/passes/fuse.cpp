@@ -66,6 +66,7 @@ class Fuser {
   void merge(int into, int from);
   void add_views(Value v, int region);
   void order();
+  std::optional<Source> view_that_is_stored(Value output);
   void find_stores();
   bool is_join(Value v) const;
   bool is_plain_join(Value v) const;
@@ -362,6 +363,7 @@ void Fuser::place(Value v) {
     if (is_copy(op.code) && op.code != OpCode::concat) continue;
     if (op.code == OpCode::concat && is_long_join(op, rows)) continue;
     if (is_product(op.code) && i == 0 && gathers_rows(region)) continue;
+    if (op.code == OpCode::linear_scan && i == 2) continue;  // the steps before these, which fill a partition
     if (i == 0 && prepares_rows(region, op)) {
       f_.prepares_rows = true;
       if (!options_.prepares_rows) continue;
@@ -529,6 +531,31 @@ bool has_short_runs(const Strided& access, DType t) {
   return run * size_bytes(t) < kShortBytes && access.size() / run > kFew;
 }
 
+// An output that no strides write as its region has it, such as heads apart: what the region has, seen as rows of
+// several dimensions, which some do. Regions with products have no other rows than those of the product.
+std::optional<Source> Fuser::view_that_is_stored(Value output) {
+  Value v = output;
+  std::optional<Strided> access = Strided::contiguous(graph_.type(v).shape);
+  while (graph_.op(v).code == OpCode::transpose) {
+    const Ints& perm = graph_.op(v).ints("perm");
+    Ints back(perm.size());
+    for (std::size_t i = 0; i < back.size(); ++i) back[perm[i]] = static_cast<std::int64_t>(i);
+    access = permuted(*access, back);
+    v = graph_.op(v).operands[0];
+  }
+  const Value base = graph_.op(v).code == OpCode::reshape ? graph_.op(v).operands[0] : v;
+  if (v == output || base == v || !is_computed(base) || is_row_sum(f_, base)) return {};
+  const int r = f_.region_of[base];
+  const Region& region = f_.regions[r];
+  const auto multiplies = [&](Value u) { return is_product(graph_.op(u).code); };
+  const auto keeps = [&](std::int64_t rows) { return keeps_rows(graph_, graph_.op(v), 0, rows); };
+  if (region.kind != Region::Kind::rows || region.is_dropped || std::ranges::none_of(region.ops, multiplies) ||
+      !std::ranges::all_of(region.candidates, keeps))
+    return {};
+  add_views(v, r);
+  return Source{v, *access};
+}
+
 void Fuser::find_stores() {
   f_.is_stored.assign(graph_.size(), false);
   f_.stores.resize(f_.regions.size());
@@ -564,8 +591,12 @@ void Fuser::find_stores() {
                       !is_row_sum(f_, base);
     const bool is_short = rows && has_short_runs(*access, graph_.type(base).dtype);
     f_.has_short_runs |= is_short;
+    const auto seen = rows || !options_.short_runs ? std::nullopt : view_that_is_stored(graph_.outputs()[i].value);
     if (rows && (options_.short_runs || !is_short)) {
       f_.stores[f_.region_of[base]].push_back({base, static_cast<int>(i), access});
+    } else if (seen) {
+      f_.has_short_runs = f_.stores_views = true;
+      f_.stores[f_.region_of[seen->base]].push_back({seen->base, static_cast<int>(i), seen->access});
     } else {
       f_.copied.push_back(static_cast<int>(i));
       const Value b = base_of(graph_.outputs()[i].value);

@@ -56,6 +56,7 @@ struct Fusion {
   std::map<Value, Strided> orders;         // of stored values that do not lie in their own order (stored_order.h)
   std::set<Value> converted;               // values that DMAs make of what they read (stored_order.h)
   bool has_short_runs = false;             // large outputs that a region writes in another order than its own
+  bool stores_views = false;               // among these are some that the region sees in another shape
   bool prepares_rows = false;              // a product of many matrices is of the region that computes its rows
 
   int region(Value v) const { return region_of[v]; }

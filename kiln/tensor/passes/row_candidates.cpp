@@ -57,6 +57,7 @@ std::set<std::int64_t> own_candidates(const Graph& graph, const Op& op) {
     case OpCode::cummax:
     case OpCode::cummin:
     case OpCode::cumsum:
+    case OpCode::linear_scan:
       return prefix_products(shape, static_cast<std::size_t>(op.integer("axis")));
     case OpCode::concat:
     case OpCode::pair_gather:

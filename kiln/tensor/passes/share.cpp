@@ -122,6 +122,7 @@ Needed of_half(const Asked& a) {
     case OpCode::cumprod:
     case OpCode::cummax:
     case OpCode::cummin:
+    case OpCode::linear_scan:
     case OpCode::concat:
     case OpCode::argsort:
     case OpCode::sort:

@@ -154,11 +154,24 @@ struct Estimator {
   }
 };
 
-// Whether a product meets one matrix, that is small, with many short rows.
+// Whether a product meets one matrix, that is small, with many short rows; or each of several, that are smaller.
 bool is_narrow(const Graph& graph, const Op& op) {
-  constexpr std::int64_t kNarrow = 512, kManyRows = 1024;
+  constexpr std::int64_t kNarrow = 512, kManyRows = 1024, kNarrower = 128, kRowsOfEach = 512;
   const Shape& y = graph.type(op.operands[1]).shape;
+  if (y.size() == 3)
+    return y[1] <= kNarrower && y[2] <= kNarrower && op.type.rank() == 3 && op.type.shape[1] >= kRowsOfEach;
   return y.size() == 2 && y[0] <= kNarrow && y[1] <= kNarrow && op.type.size() / y[1] >= kManyRows;
+}
+
+// Whether a region is such a product and what is done to each of its elements.
+bool is_narrow_product(const Graph& graph, const Region& region) {
+  if (!region.sums.empty()) return false;
+  int products = 0;
+  return std::ranges::all_of(region.ops, [&](Value v) {
+    const Op& op = graph.op(v);
+    if (is_product(op.code)) return is_narrow(graph, op) && ++products == 1;
+    return is_elementwise(op.code) || op.code == OpCode::where || op.code == OpCode::cast;
+  });
 }
 
 bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
@@ -193,7 +206,8 @@ namespace {
 std::vector<Tiling> uneven(const Graph& graph, const Fusion& fusion, int region, const Estimator& estimator) {
   constexpr std::int64_t kMostBlocks = 16, kFewRows = 4;
   std::vector<Tiling> out;
-  if (!is_plain(graph, fusion.regions[region]) || !can_pack(graph, fusion, region)) return out;
+  const bool any_rows = is_plain(graph, fusion.regions[region]) || is_narrow_product(graph, fusion.regions[region]);
+  if (!any_rows || !can_pack(graph, fusion, region)) return out;
   for (std::int64_t rows : fusion.regions[region].candidates) {
     const Layout plain = rows == 0 ? Layout{} : layout(graph, fusion, region, {.rows = rows});
     if (rows == 0 || !plain.is_possible) continue;

@@ -1,6 +1,7 @@
 """Arrays of the caller as bytes of the machine, and back: NumPy, torch, anything with DLPack."""
 
 import math
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -68,6 +69,8 @@ def _require_values(tensor, owner):
 
 def require_unmasked(array, owner):
     """Refuses a masked array with masked elements: nobody knows what the kernel should read there."""
+    if "numpy.ma" not in sys.modules:  # which takes longer to import than a kernel to run
+        return
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         refuse(rules.ARGUMENT_VALUES, f"{owner} is a masked array, and elements of it are masked",
                "pass array.filled(value), or array.data for what lies under the mask")

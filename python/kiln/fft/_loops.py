@@ -2,8 +2,11 @@
 here; and what float32 leaves to do."""
 
 import functools
+import math
 
 import numpy as np
+
+from kiln._kiln import fft as _native
 
 try:
     from numpy.fft import _pocketfft_umath as _loops
@@ -13,9 +16,8 @@ except (ImportError, AttributeError):
     LOOPS = {}
 
 SINGLE = (np.dtype(np.complex64), np.dtype(np.float32))
-_SHORTEST = 1024  # up to it convolutions in float32 are exact enough for all rows
-# The largest square of a row over their mean, up to which errors of 1.3e-6 of that one's root may be too large.
-_FLAT = 2.0
+_SHORTEST = 1024  # for shorter rows a look would take longer than a tenth of the transform
+_LONG_SUM = 50  # prime factors of which pocketfft's errors in float32 may be near 1e-6 of the largest number
 
 
 def loop_of(name, n):
@@ -28,30 +30,39 @@ def call(name, n, x, scale, out, axis=-1, in_single=False):
     single = x.dtype in SINGLE and (in_single or scale != 1.0)
     axes = [(axis,), (), (axis,)]
     loop_of(name, n)(x, np.float32(scale) if single else scale, out=out, axes=axes)
-    if single and n > _SHORTEST and _is_convolution(n):
+    if single and n > _SHORTEST and _has_long_sums(n):
         _refine(name, n, np.moveaxis(x, axis, -1), scale, np.moveaxis(out, axis, -1))
     return out
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_convolution(n):
-    """Whether pocketfft may compute a transform of n numbers by a convolution: it has a prime factor above its root."""
+def _has_long_sums(n):
+    """Whether pocketfft computes a transform of n numbers by a convolution, or by sums of as many as a large prime."""
     largest, left, p = 1, n, 2
     while p * p <= left:
         while left % p == 0:
             largest, left = p, left // p
         p += 1
-    return max(largest, left) ** 2 > n
+    return max(largest, left) >= _LONG_SUM
+
+
+def _given(array):
+    """(address, numbers of a row, floats of each)"""
+    return array.ctypes.data, array.shape[-1], array.dtype.itemsize // 4
 
 
 def _refine(name, n, x, scale, out):
-    """Convolutions in float32 have errors of the size of all results together. Rows in which none stands out, those of
-    pulses and chirps, are computed again in float64."""
-    squares = out.real ** 2 + out.imag ** 2 if out.dtype.kind == "c" else out ** 2
-    is_flat = squares.max(-1) < _FLAT * squares.mean(-1)  # NaN is not
-    if not is_flat.any():
+    """Long sums in float32 have errors of the size of all results together. Rows for which these may be too large for
+    the largest one, as of pulses, tones and chirps, are computed again in float64."""
+    x = x[..., :n // 2 + 1 if name == "irfft" else n]
+    if out.ndim == 1:
+        x, out = x[None], out[None]
+    numbers, results = np.ascontiguousarray(x), np.ascontiguousarray(out)
+    found = _native.inexact_by_long_sums(math.prod(out.shape[:-1]), _given(numbers), _given(results))
+    if not found:
         return
-    rows = np.asarray(x[is_flat], np.float64 if name == "rfft" else np.complex128)
-    again = np.empty((*rows.shape[:-1], out.shape[-1]), np.float64 if name == "irfft" else np.complex128)
-    loop_of(name, n)(rows, scale, out=again)
-    out[is_flat] = again
+    rows = np.unravel_index(found, out.shape[:-1])
+    wide = np.asarray(x[rows], np.float64 if name == "rfft" else np.complex128)
+    again = np.empty((*wide.shape[:-1], out.shape[-1]), np.float64 if name == "irfft" else np.complex128)
+    loop_of(name, n)(wide, scale, out=again)
+    out[rows] = again

@@ -47,6 +47,25 @@ def _require_alike(shape1, shape2, axes, mode):
         raise Invalid("mode: 'valid' needs one signal that is not shorter than the other along any axis")
 
 
+def _alike(a, b):
+    """The numbers of both, those of the less exact one as exact as the others."""
+    if a.torch is None or b.torch is None:
+        given = [d.value.dtype if d.torch is None else np.float32 for d in (a, b)]
+        real = np.result_type(*given).type().real.dtype
+        return [d.value.astype(np.result_type(d.value.dtype, real), copy=False) if d.torch is None else d.value
+                for d in (a, b)]
+    real = a.torch.promote_types(a.value.dtype, b.value.dtype).to_real()
+    return [d.value.to(real.to_complex() if d.is_complex else real) for d in (a, b)]
+
+
+def _rounded(y, a, b):
+    """Results of half precisions are rounded once."""
+    if a.torch is None or b.torch is None:
+        return y
+    real = a.torch.promote_types(*(d.value.dtype.to_real() if d.dtype is None else d.dtype for d in (a, b)))
+    return y.to(real) if real.itemsize == 2 else y
+
+
 @function
 def fftconvolve(in1, in2, mode="full", axes=None, *, axis=None, precision=None):
     """The convolution of two signals along all axes, or those that are given, as scipy.signal.fftconvolve: 'full',
@@ -63,11 +82,12 @@ def fftconvolve(in1, in2, mode="full", axes=None, *, axis=None, precision=None):
         return (in1 * in2)[_cut(a.shape, b.shape, axes, mode)]
     lengths = [next_fast_len(a.shape[i] + b.shape[i] - 1) for i in axes]
     options = {"s": lengths, "axes": axes, "precision": precision}
+    x, y = _alike(a, b)
     if a.is_complex or b.is_complex:
-        y = api.ifftn(api.fftn(in1, **options) * api.fftn(in2, **options), **options)
+        z = api.ifftn(api.fftn(x, **options) * api.fftn(y, **options), **options)
     else:
-        y = api.irfftn(api.rfftn(in1, **options) * api.rfftn(in2, **options), **options)
-    return y[_cut(a.shape, b.shape, axes, mode)]
+        z = api.irfftn(api.rfftn(x, **options) * api.rfftn(y, **options), **options)
+    return _rounded(z, a, b)[_cut(a.shape, b.shape, axes, mode)]
 
 
 def convolve(a, v, mode="full", **options):

@@ -38,9 +38,10 @@ def parsed_shape(text):
         refuse(WIDE, f"`{text}`: {match[1]} is no dtype", kind=TypeError)
 
 
-# Arrays whose operators mean something else, or that have more than elements.
-_OTHER_MEANING = {np.ma.MaskedArray: "pass x.filled(...) and the mask as arrays of their own",
-                  np.matrix: "pass np.asarray(x), and write products with @", np.recarray: "pass its fields as arrays"}
+# NumPy's arrays whose operators mean something else, or that have more than elements. By name, since numpy.ma takes
+# long to import.
+_OTHER_MEANING = {"MaskedArray": "pass x.filled(...) and the mask as arrays of their own",
+                  "matrix": "pass np.asarray(x), and write products with @", "recarray": "pass its fields as arrays"}
 
 
 class Leaf:
@@ -61,8 +62,9 @@ def flatten(x, name, arrays, key):
     """x with Leaf in place of arrays, which go to `arrays` as (name, array); what tells calls apart goes to `key`."""
     t = type(x)
     if t is np.ndarray or isinstance(x, (np.ndarray, np.generic, Array, Shape)):
-        if t in _OTHER_MEANING:
-            refuse(ARGUMENTS, f"`{name}` is a {t.__module__}.{t.__name__}", _OTHER_MEANING[t], kind=TypeError)
+        if t is not np.ndarray and t.__name__ in _OTHER_MEANING and t.__module__.partition(".")[0] == "numpy":
+            remedy = _OTHER_MEANING[t.__name__]
+            refuse(ARGUMENTS, f"`{name}` is a {t.__module__}.{t.__name__}", remedy, kind=TypeError)
         key.append(_signature(x))
         arrays.append((name, x))
         return Leaf(len(arrays) - 1)

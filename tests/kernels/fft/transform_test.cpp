@@ -180,6 +180,29 @@ TEST(Transform, PairsByRader) {
   }
 }
 
+// Even and odd factors, long ones and short ones, and batches of one share of rows, of several, and of a loop of them.
+TEST(Transform, RowsInTwoFactors) {
+  Random random;
+  int turn = 0;
+  const std::pair<std::int64_t, std::int64_t> factors[] = {{2, 2},   {3, 2},   {2, 3},   {5, 7},   {9, 8},   {8, 9},
+                                                           {64, 2},  {2, 64},  {3, 128}, {128, 3}, {127, 5}, {5, 127},
+                                                           {16, 64}, {64, 16}, {31, 33}, {1, 9},   {20, 50}};
+  for (const Spectrum spectrum : kSpectra) {
+    for (const auto& [n1, n2] : factors) {
+      const std::int64_t n = n1 * n2, most = std::clamp<std::int64_t>(40000 / n, 4, 1500);
+      for (const std::int64_t rows : {random.size(1, 4), random.size(5, most / 4 + 5), random.size(most / 4, most)}) {
+        const TransformConfig c{.n = n,
+                                .rows = rows,
+                                .spectrum = spectrum,
+                                .positive = turn % 2 == 1,
+                                .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                                .precision = turn % 5 == 0 ? Precision::bf16x6 : Precision::native};
+        expect_right(c, {Way::Kind::two_factor, 1, n1, n2}, kTargets[turn++ % 3], random);
+      }
+    }
+  }
+}
+
 // Operands of products as sums of bfloat16 numbers: one program, as any other.
 TEST(Transform, SplitOperands) {
   Random random;
@@ -245,6 +268,42 @@ TEST(Transform, RealRowsInThreeFactors) {
                               .scale = turn % 3 == 0 ? 1.0 : 0.5};
       expect_right(c, way, kTargets[turn++ % 3], random);
     }
+  }
+}
+
+// Odd factors and even ones, blocks that are full and last ones that are not, one row and several.
+TEST(Transform, ThreeFactorsInOneTrip) {
+  Random random;
+  int turn = 0;
+  const std::int64_t factors[][3] = {{2, 3, 4},   {5, 7, 6},    {9, 2, 2},    {64, 5, 20}, {7, 128, 64},
+                                     {128, 6, 8}, {127, 10, 2}, {33, 64, 18}, {3, 5, 128}, {16, 127, 14}};
+  for (const Spectrum spectrum : kSpectra) {
+    for (const auto& [n0, n1, n2] : factors) {
+      Way way{Way::Kind::three_factor, n0, n1, n2};
+      way.one_trip = true, way.halved = spectrum == Spectrum::inverse;
+      const TransformConfig c{.n = way.product() * (way.halved ? 2 : 1),
+                              .rows = random.size(1, way.product() > 4000 ? 3 : 20),
+                              .spectrum = spectrum,
+                              .positive = turn % 2 == 1,
+                              .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                              .precision = turn % 5 == 0 ? Precision::bf16x6 : Precision::native};
+      expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+  // Two real rows as one complex one, even lengths and odd ones, with a row that is left alone or without.
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (const auto& [n0, n1, n2] : {std::array<std::int64_t, 3>{7, 9, 5}, {64, 33, 4}, {5, 2, 2}, {127, 9, 3}}) {
+      for (const std::int64_t rows : {std::int64_t{2}, std::int64_t{3}, random.size(4, 9), 2 * random.size(4, 5)}) {
+        Way way{Way::Kind::three_factor, n0, n1, n2};
+        way.one_trip = way.paired = true;
+        const TransformConfig c{.n = way.product(), .rows = rows, .spectrum = spectrum, .scale = 0.5};
+        expect_right(c, way, kTargets[turn++ % 3], random);
+      }
+    }
+  }
+  for (const std::int64_t n : {20000, 131072, 262144}) {
+    const std::vector<Way> all = ways({.n = n, .spectrum = Spectrum::forward});
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Way& w) { return w.one_trip; })) << n;
   }
 }
 

@@ -84,3 +84,15 @@ def test_what_is_computed_again_is_not_the_last_call():
     again = fft.last_call().predicted_ns
     fft.fft(np.ones_like(x) + rng().standard_normal(x.shape).astype(np.complex64), backend="simulator")
     assert again == fft.last_call().predicted_ns and fft.last_call().operation == "fft"
+
+
+@pytest.mark.parametrize("n", [1031, 3091, 5 * 71 * 179])
+def test_rows_of_long_sums_are_exact_natively(n):
+    t = np.arange(n)
+    for y in (np.cos(np.pi * t * t / n), 1 + 1e-3 * (-1.0) ** t, (t == 3).astype(float), np.cos(2 * np.pi * t / 7)):
+        half = np.stack([np.fft.rfft(y), np.fft.rfft(y[::-1])]).astype(np.complex64)
+        assert_close(fft.irfft(half, n, backend="native"), np.fft.irfft(wide(half), n), 1e-6, f"irfft {n}")
+        whole = np.fft.fft(y + 1j * y[::-1]).astype(np.complex64)
+        assert_close(fft.ifft(whole, backend="native"), np.fft.ifft(wide(whole)), 1e-6, f"ifft {n}")
+        columns = np.stack([whole, whole[::-1]], 1)
+        assert_close(fft.ifft(columns, axis=0, backend="native"), np.fft.ifft(wide(columns), axis=0), 1e-6, f"axis {n}")

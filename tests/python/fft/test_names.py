@@ -57,6 +57,16 @@ def test_convolutions(backend):
                      f"{n1} {n2} {mode}")
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_convolutions_are_as_exact_as_their_results(backend):
+    r = rng()
+    for one, other in itertools.permutations(("float16", "float32", ">f4", "complex64", "float64", "complex128"), 2):
+        a, b = normal(r, (3, 50), one), normal(r, (3, 29), other)
+        got = fft.fftconvolve(a, b, axes=1, backend=backend)
+        assert_close(got, scipy.signal.fftconvolve(wide(a), wide(b), axes=1),
+                     1e-13 if got.dtype in (np.float64, np.complex128) else 2e-6, f"{one} {other}")
+
+
 def test_fast_lengths_are_those_of_scipy_and_have_plans():
     for n in [*range(1, 300), 997, 8193, 93059, 2 ** 20 + 1, 51200000, 11920928955078124, 288230376151711745]:
         for real in (False, True):

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kiln/isa/semantics/rows.h"
+
 namespace kiln::isa {
 namespace {
 
@@ -52,10 +54,8 @@ void map_and_reduce(Run& r, const Reduction& d, std::initializer_list<const Tile
   }
   put_back(r, d, acc);
   if (!r.has(d.reduce_res)) return;
-  for (std::size_t row = 0; row < acc.size(); ++row) {
-    const float value = d.negate ? -acc[row] : acc[row];
-    store_row(r, r.tile(d.reduce_res), static_cast<std::int64_t>(row), 0, 1, &value);
-  }
+  for (float& value : acc) value = d.negate ? -value : value;
+  Rows(r, r.tile(d.reduce_res)).store(0, static_cast<std::int64_t>(acc.size()), acc.data());
 }
 
 TrackedLane* track_start(Track& t, const Reduction& d, ReductionRules rules) {

@@ -83,24 +83,45 @@ bool stays_valid(const Run& r, ActFn fn, const RowChunk& c, float scale, float b
                           c.in[0], scale, bias, c.n);
 }
 
+// The same of all elements of a tile without gaps, before any is computed: then a row need not be looked at by itself.
+bool all_stay_valid(const Run& r, ActFn fn, const Tile& x, float scale, float bias) {
+  if (!x.is_dense() || is_wide_integer(x.dtype)) return false;
+  alignas(64) float scratch[kChunk];
+  for (std::size_t first = 0, all = x.count(); first < all; first += kChunk) {
+    RowChunk chunk{0, 0, std::min(kChunk, all - first), {scratch}, nullptr};
+    const std::byte* at = x.data + first * x.element_bytes();
+    if (x.dtype == DType::float32) {
+      chunk.in[0] = reinterpret_cast<const float*>(at);
+    } else {
+      r.k.load(x.dtype, at, 1, chunk.n, scratch);
+    }
+    if (!stays_valid(r, fn, chunk, scale, bias)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const ActFn fn = r.act(p.op);
   const bool anywhere = info(fn).range == ActRange::all, differs = r.is_tile(p.scale) || r.is_tile(p.bias);
-  alignas(64) float between[kChunk];  // not dst, which bias may be
+  alignas(64) float between[kChunk];       // not dst, which bias may be
+  bool is_told = anywhere || !r.warnings;  // that an input is outside the range, which is told once
+  if (run_copy(r, p, cmd)) return;
+  if (!is_told && !differs)
+    is_told = all_stay_valid(r, fn, r.tile(p.data), r.column(p.scale, 0, 1.0f), r.column(p.bias, 0, 0.0f));
   const auto body = [&](const RowChunk& c) {
     if (!(c.width && differs)) {
       const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
-      if (anywhere || !r.warnings || stays_valid(r, fn, c, s, b))
+      if (is_told || stays_valid(r, fn, c, s, b))
         return c.tell(r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n));
+      is_told = true;
     }
     apply_operand(r, AluOp::multiply, false, c, c.in[0], p.scale, between, 1.0f);
     apply_operand(r, AluOp::add, false, c, between, p.bias, c.out, 0.0f);
     apply_activation(r, activation_rules::kInputRange, fn, 0.0f, c);
   };
-  const Walk walk = anywhere && !differs ? Walk::anyhow : Walk::by_rows;
-  if (run_copy(r, p, cmd)) return;
+  const Walk walk = is_told && !differs ? Walk::anyhow : Walk::by_rows;
   map_and_reduce(r, p.reduction(cmd), {&r.tile(p.data)}, body, walk);
 }
 
