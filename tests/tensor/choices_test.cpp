@@ -18,6 +18,7 @@ constexpr Change kChanges[] = {
     [](RegionOptions& o) { o.chunk = 512; },
     [](RegionOptions& o) { o.side_by_side = 2; },
     [](RegionOptions& o) { o.products_beside = 2; },
+    [](RegionOptions& o) { o.passes_together = 2; },
     [](RegionOptions& o) { o.rows_first = true; },
     [](RegionOptions& o) { o.turned_blocks = 1; },
     [](RegionOptions& o) { o.load_blocks = 2; },

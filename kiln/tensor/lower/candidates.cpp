@@ -102,6 +102,7 @@ constexpr Candidate kCopyCandidates[] = {
 
 // Who computes what several engines can, for all programs.
 constexpr Candidate kEngineCandidates[] = {
+    {"rows of several passes moved together", [](RegionOptions& o) { o.passes_together = 2; }, 0.97},
     {"sums of rows on the scalar engine",
      [](RegionOptions& o) {
        o.sums_on_scalar = true;
@@ -273,6 +274,31 @@ void try_prepared_rows(Search& search) {
   search.attempt(tried, "rows of many matrices computed before, several heads together", kWorth, true);
 }
 
+bool is_in_parts(const RegionReport& r, std::size_t tiling) {
+  return std::find(r.in_parts.begin(), r.in_parts.end(), tiling) != r.in_parts.end();
+}
+
+std::size_t tiling_of(const Search& search, const RegionReport& r) {
+  const auto chosen = search.choice().tiling.find(r.region);
+  return chosen == search.choice().tiling.end() ? 0 : chosen->second;
+}
+
+// On how many partitions a row lies decides which engine has most to do: before engines are compared.
+void try_parts(Search& search) {
+  const std::vector<RegionReport> regions = search.best().regions;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    std::vector<std::size_t> others = regions[r].in_parts;
+    const std::size_t whole = is_in_parts(regions[r], 0) ? others.size() : 0;  // the best tiling of whole rows
+    if (!others.empty() && whole < regions[r].alternatives) others.push_back(whole);
+    for (const std::size_t other : others) {
+      if (other == tiling_of(search, regions[r])) continue;
+      Choice tried = search.choice();
+      tried.tiling[regions[r].region] = other;
+      search.attempt(tried, fmt::format("tiling {} of group {} before others", other + 1, r + 1));
+    }
+  }
+}
+
 void try_all(Search& search, const CompileOptions& options, const Graph& graph) {
   const bool products = has_products(graph);
   const bool weighs =
@@ -305,12 +331,14 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     tried.fuse.read_orders = false;
     search.attempt(tried, "results stored in their own order");
   }
+  try_parts(search);
   if (search.best().regroups) std::for_each(std::begin(kCopyCandidates), std::end(kCopyCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
   // One region after the other takes the tiling with which the whole program is fastest.
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
-    for (std::size_t other = 1; other < regions[r].alternatives; ++other) {
+    for (std::size_t other = regions[r].in_parts.empty() ? 1 : 0; other < regions[r].alternatives; ++other) {
+      if (other == tiling_of(search, regions[r])) continue;
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
       const bool has_terms = tried.region.terms_shared.was_asked() && !tried.region.terms_shared;

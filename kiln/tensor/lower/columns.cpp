@@ -103,6 +103,7 @@ void RegionEmitter::store_pieces(std::int64_t columns, std::int64_t piece, const
 // Rows that are too wide, and nothing but elementwise values and reductions of whole rows.
 bool RegionEmitter::streams() const {
   if (options_.column_tile == 0 || widest_ <= options_.column_tile || layout_.packed != 1) return false;
+  if (layout_.parts != 1) return false;
   if (!fusion_.regions[region_].sums.empty()) return false;
   bool runs = false, reduces_some = false;
   for (Value v : fusion_.regions[region_].ops) {

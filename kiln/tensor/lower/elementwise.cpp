@@ -228,6 +228,7 @@ Tile RegionEmitter::compare(Value v, const Tile* into) {
 // Two operators with scalars, an operator with a scalar and one with a tile, or one operator.
 Tile RegionEmitter::operate(Value v, const Tile* into) {
   if (compares_short_floats(graph_, graph_.op(v))) return compare(v, into);
+  if (const auto linear = linear_of(v)) return scaled_and_shifted(v, *linear, into);
   if (const auto sum = share_terms(v, into)) return *sum;
   const Op& op = graph_.op(v);
   const Lowering& lowering = info(op.code).lowering;
@@ -468,6 +469,7 @@ Tile RegionEmitter::activate(Value v, const Tile* into) {
     k_.activation(args);
   });
   if (sum && is_summed_across(v, graph_.type(*sum))) scopes_.back().values[*sum] = across(*total);
+  if (sum && layout_.parts > 1) scopes_.back().values[*sum] = across_parts(*total, AluOp::add);
   return dst;
 }
 
@@ -508,6 +510,14 @@ bool RegionEmitter::is_read_as(Value v) const {
   });
 }
 
+// Whether nobody but products reads v, or views of it.
+bool RegionEmitter::is_multiplied_alone(Value v) const {
+  return uses_[v] == static_cast<int>(users_[v].size()) &&
+         std::all_of(users_[v].begin(), users_[v].end(), [&](Value u) {
+           return is_product(graph_.op(u).code) || (is_view(graph_.op(u).code) && is_multiplied_alone(u));
+         });
+}
+
 // Whether v alone reads its operand, which comes from HBM and lies as v does.
 bool RegionEmitter::is_loaded_for(Value v) const {
   const auto leaf = layout_.load_of.find({v, 0});
@@ -524,7 +534,11 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
   const DType from = graph_.type(x).dtype, to = op.type.dtype;
   const Free free = free_of(v);
   if (is_float(from) && is_float(to) && size_bytes(to) > size_bytes(from) && !into) return operand(v, 0);
+  // What was copied when it was loaded; others than products write over the copy.
+  if (from == to && !into && fusion_.region_of[x] != region_ && is_multiplied_alone(v)) return operand(v, 0);
   if (!into && is_read_as(v)) return operand(v, 0);
+  const bool stays = layout_.parts > 1 && fusion_.region_of[x] == region_ && is_column(x);  // in float32, as it is
+  if (!into && stays && is_float(from) && is_float(to) && tile_dtype(v) == tile_dtype(x)) return operand(v, 0);
   // What is loaded for nobody else is its own copy.
   if (!into && from == to && fusion_.region_of[x] != region_ && is_loaded_for(v)) return operand(v, 0);
   const bool low_bits = is_integer(from) && is_integer(to) && size_bytes(to) <= size_bytes(from);

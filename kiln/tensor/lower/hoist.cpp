@@ -80,6 +80,7 @@ void RegionEmitter::hoist(int level) {
     if (is_for_products(static_cast<int>(i)) || (attention_ && attention_->unloaded.contains(static_cast<int>(i))))
       continue;
     if ((unshifted_ || (attention_ && attention_->few)) && is_of_function(static_cast<int>(i))) continue;
+    if (level == 0 && comes_for_all_blocks(static_cast<int>(i))) load_for_all_blocks(static_cast<int>(i));
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
   }

@@ -30,6 +30,7 @@
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/large_moments.h"
 #include "kiln/tensor/passes/loops_at_once.h"
+#include "kiln/tensor/passes/norm_rows.h"
 #include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
@@ -47,13 +48,21 @@ struct Pass {
   bool needed = false;  // without it there are no instructions for some programs
   bool turns = false;   // values that are not reduced, on the tensor engine, which has to be exact then
 };
-constexpr Pass kPasses[] = {{"canonicalize", canonicalize},        {"loops-at-once", with_loops_at_once},
-                            {"steps-at-once", with_steps_at_once}, {"running-sums", with_running_sums},
-                            {"first-of-sorts", first_of_sorts},    {"expand", expand, true},
-                            {"odd-lengths", with_even_lengths},    {"turn-columns", with_turned_columns},
-                            {"large-moments", with_large_moments}, {"decompose", decompose, true},
-                            {"simplify", canonicalize, true},      {"turn-taps", with_turned_taps, false, true},
-                            {"split-views", split_views, true},    {"recompute", recomputed}};
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"loops-at-once", with_loops_at_once},
+                            {"steps-at-once", with_steps_at_once},
+                            {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts},
+                            {"expand", expand, true},
+                            {"odd-lengths", with_even_lengths},
+                            {"turn-columns", with_turned_columns},
+                            {"norm-rows", with_norm_rows},
+                            {"large-moments", with_large_moments},
+                            {"decompose", decompose, true},
+                            {"simplify", canonicalize, true},
+                            {"turn-taps", with_turned_taps, false, true},
+                            {"split-views", split_views, true},
+                            {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {

@@ -29,8 +29,10 @@ struct RegionReport {
   int region = 0;
   std::string ops;  // the ops of it, in order
   std::int64_t rows = 0, packed = 1;
+  std::int64_t parts = 1;  // partitions that a row lies on
   std::vector<std::int64_t> loops;
-  std::size_t alternatives = 1;  // tilings that were compared
+  std::size_t alternatives = 1;       // tilings that were compared
+  std::vector<std::size_t> in_parts;  // those of them that have rows in parts
   isa::InstructionId first_instruction = 0;
   std::int64_t instructions = 0;  // static, from the first one on
   double hbm_bytes = 0;           // that its operands and results are, once for each time they are moved

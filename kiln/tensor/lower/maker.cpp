@@ -358,6 +358,10 @@ void Maker::emit_rows(int region) {
   report(region, plan, k_.program().instructions.size() - before);
   out_.regions.back().first_instruction = static_cast<isa::InstructionId>(before);
   out_.regions.back().alternatives = alternatives_[region];
+  const auto& tilings = plans_.tilings(graph_, fusion_, region, choice_.region_choices, choice_.sbuf_share);
+  for (std::size_t t = 0; t < tilings.size(); ++t) {
+    if (tilings[t].options.parts > 1) out_.regions.back().in_parts.push_back(t);
+  }
   for (std::size_t t = tiles; t < k_.program().tensors.size(); ++t) {
     const isa::Tensor& tile = k_.program().tensors[t];
     RegionReport& told = out_.regions.back();
@@ -375,6 +379,7 @@ void Maker::report(int region, const Layout& plan, std::size_t instructions) {
                           .ops = fmt::format("{}", fmt::join(ops, " ")),
                           .rows = plan.partitions,
                           .packed = plan.packed,
+                          .parts = plan.parts,
                           .loops = plan.loops,
                           .instructions = static_cast<std::int64_t>(instructions),
                           .hbm_bytes = moved_bytes(plan)});

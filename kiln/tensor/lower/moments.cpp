@@ -106,8 +106,9 @@ const RegionEmitter::Moments* RegionEmitter::made_by_moments(Value v) const {
 
 // What bn_aggr leaves is the mean and the variance of a row: they stand for all that was asked for.
 void RegionEmitter::take_moments(const Moments& m, const Tile& statistics, std::int64_t triples) {
-  const Tile both = new_tile(k_, Memory::sbuf, rows_, {1, {2}}, DType::float32);
+  Tile both = new_tile(k_, Memory::sbuf, rows_, {1, {2}}, DType::float32);
   k_.bn_aggr({.dst = view_of(both, {{1, 2}}), .data = view_of(statistics, {{1, triples}})});
+  if (layout_.parts > 1) both = moments_of_parts(both);
   const auto column = [&](Value v, std::int64_t at) {
     Tile t = both;
     t.offset = at;
@@ -160,7 +161,7 @@ void RegionEmitter::add_statistics(const Moments& m, const Tile& statistics, con
 
 Tile RegionEmitter::compute_moments(Value v, const Tile* into) {
   const Moments& m = *made_by_moments(v);
-  const std::int64_t results = pieces_of_row(m.n, arch_.bn_stats_elements) * kResults;
+  const std::int64_t results = pieces_of_row(m.n / layout_.parts, arch_.bn_stats_elements) * kResults;
   const Tile statistics = new_tile(k_, Memory::sbuf, rows_, {1, {results}}, DType::float32);
   add_statistics(m, statistics, 0);
   take_moments(m, statistics, results);

@@ -18,6 +18,7 @@ Index RegionEmitter::place(const Leaf& leaf) const {
 Tile RegionEmitter::load(int index) {
   const Leaf& leaf = layout_.loads[index];
   if (now_ == kScalar) k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
+  if (for_all_blocks_.contains(index)) return of_this_block(index);
   Dims from = leaf.free;
   Index at = place(leaf);
   const auto first = first_rows_.find(index);
@@ -147,7 +148,7 @@ Tile RegionEmitter::load_shared(int index, const Footprint& all) {
     loaded = &(scopes_.back().footprints[&all] = run);
   }
   const isa::Dim packed = layout_.packed == 1 ? isa::Dim{0, 1} : isa::Dim{leaf.packed, layout_.packed};
-  Index first = leaf.offset - all.offset;
+  Index first = loaded->offset + (leaf.offset - all.offset);
   if (loaded->count() != span) first += skip;  // the whole row was there
   return {loaded->storage, first, packed, free, rows_};
 }
@@ -186,8 +187,13 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
     if (given.storage.tensor() != there.storage.tensor()) copy(there, given, free);  // else it was made there
     return;
   }
+  if (const auto result = pass_results_.find(&leaf); result != pass_results_.end()) {
+    if (given.storage.tensor() != result->second.storage.tensor()) copy(result->second, given, free);
+    return;
+  }
   const DType stored_as = graph_.type(leaf.value).dtype;
   const Tile tile = given.in_psum() && stored_as != DType::bool_ ? in_dtype_of_store(given, free, stored_as) : given;
+  if (layout_.parts > 1 && leaf.partition == 0) return store_of_rows(leaf, tile);
   Dims to = leaf.free;
   Index at = place(leaf);
   if (columns_ && !to.empty() && to.back().count == columns_->extent) {

@@ -92,7 +92,16 @@ std::optional<Value> RegionEmitter::row_maximum_of(Value v) const {
   return {};
 }
 
+// Of rows in parts: each partition reduces what it has, then those of a row what they have come to.
 Tile RegionEmitter::reduce(Value v, const Tile* into, bool negate) {
+  if (layout_.parts > 1) operand(v, 0);  // which may bring it along
+  if (layout_.parts == 1 || find(v)) return reduce_elements(v, into, negate);
+  const Tile all = across_parts(reduce_elements(v, nullptr), operator_of(graph_.op(v).code), negate ? -1 : 1);
+  if (into) copy(*into, all, free_of(v));
+  return into ? *into : all;
+}
+
+Tile RegionEmitter::reduce_elements(Value v, const Tile* into, bool negate) {
   const Op& op = graph_.op(v);
   const DType from = graph_.type(op.operands[0]).dtype;
   const bool grows = op.code == OpCode::sum || op.code == OpCode::prod;

@@ -86,6 +86,7 @@ void RegionEmitter::emit() {
     if (is_product(graph_.op(v).code)) depths_[v] = find_depth(v);
   }
   if (layout_.spread.empty()) find_moments();
+  make_ones_of_parts();
   make_scratch();
   make_ramps();
   find_row_sums();
@@ -201,6 +202,9 @@ void RegionEmitter::nest(std::size_t loop) {
              [&](Index start, std::int64_t n) { body(start, n * layout_.grouped); });
     return;
   }
+  if (loop + 1 == layout_.loops.size()) {
+    if (const std::int64_t together = passes_together(); together > 1) return over_passes_together(together);
+  }
   k_.loop(layout_.loops[loop], [&](Index i) {
     at_.push_back(i);
     scopes_.emplace_back();
@@ -256,7 +260,10 @@ void RegionEmitter::store_all() {
   for (const Leaf& leaf : layout_.stores) {
     const std::int64_t n = graph_.type(leaf.value).shape.empty() ? 1 : graph_.type(leaf.value).shape.back();
     const Tile* row = kept_result(leaf);
-    if (goes_in_pieces(leaf.value, n)) {
+    const auto result = pass_results_.find(&leaf);
+    if (result != pass_results_.end() && !find(leaf.value) && result->second.dtype() == tile_dtype(leaf.value)) {
+      store(leaf, value(leaf.value, &result->second));
+    } else if (goes_in_pieces(leaf.value, n)) {
       by_columns[n].push_back(&leaf);
     } else if (row && !find(leaf.value) && row->dtype() == tile_dtype(leaf.value)) {
       const Tile there = place_of_kept(leaf, *row);
@@ -452,6 +459,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
 Free RegionEmitter::free_of(const Shape& shape, std::size_t row_dims_of) const {
   Free out{layout_.packed, {}};
   for (std::size_t d = 0; d < shape.size(); ++d) out.dims.push_back(d < row_dims_of ? 1 : shape[d]);
+  if (row_dims_of < shape.size() && shape[row_dims_of] > 1) out.dims[row_dims_of] /= layout_.parts;
   if (columns_ && !out.dims.empty() && out.dims.back() == columns_->extent) out.dims.back() = columns_->size;
   return out;
 }
@@ -496,7 +504,7 @@ DType RegionEmitter::tile_dtype(Value v) const {
   } else {
     for (const Leaf& leaf : layout_.loads) {
       if (leaf.value != v || leaf.is_matrix) continue;
-      for (const isa::Dim& d : leaf.free) n *= d.count;
+      for (const isa::Dim& d : leaf.free) n *= d.stride == 0 ? 1 : d.count;
       break;
     }
   }

@@ -46,6 +46,8 @@ struct RegionOptions {
   Noted<std::int64_t> chunk = 2048;           // keys of attention at a time
   Noted<std::int64_t> side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
   Noted<std::int64_t> products_beside = 1;    // the same, of regions with products
+  Noted<std::int64_t> passes_together =
+      1;                                  // of the innermost loop, whose rows are moved together; more: as many as fit
   Noted<std::int64_t> turned_blocks = 2;  // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   Noted<std::int64_t> load_blocks = 0;    // of 128 rows of a matrix that a DMA loads; 0: all
   Noted<std::int64_t> key_blocks = 2;     // of attention without largest scores, whose weights are made together
@@ -76,8 +78,8 @@ struct RegionOptions {
 
   auto all() const {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
-                    turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
-                    holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
+                    passes_together, turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted,
+                    heads_together, holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
                     factors_on_scalar, terms_shared, sums_on_scalar, moments, loads_turned, rows_first, whole_rows,
                     regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
   }
@@ -436,6 +438,7 @@ class RegionEmitter {
   Tile activate(Value v, const Tile* into);
   Tile choose(Value v, const Tile* into);
   bool is_read_as(Value v) const;
+  bool is_multiplied_alone(Value v) const;
   bool is_loaded_for(Value v) const;
   Tile cast(Value v, const Tile* into);
   Tile reinterpret(Value v, const Tile* into);
@@ -448,6 +451,7 @@ class RegionEmitter {
 
   // reduce.cpp
   Tile reduce(Value v, const Tile* into, bool negate = false);
+  Tile reduce_elements(Value v, const Tile* into, bool negate = false);
   std::optional<Tile> negated(Value user, int at);
   Tile reduce_integers(Value v, const Tile& x, const Tile* into);
   Tile scan(Value v, const Tile* into);
@@ -467,6 +471,43 @@ class RegionEmitter {
   bool sums_apart(Value v) const;
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
+
+  // passes_together.cpp
+  bool moves_with_passes(const Leaf& leaf) const;
+  std::int64_t passes_together() const;
+  Tile tile_of_passes(const Leaf& leaf, DType dtype, std::int64_t passes);
+  Tile of_pass(const Leaf& leaf, const Tile& all, const isa::Index& pass) const;
+  void move_passes(const Leaf& leaf, const Dims& free, std::int64_t skip, const Tile& all, std::int64_t passes,
+                   bool loads);
+  void over_passes_together(std::int64_t passes);
+
+  // factors.cpp
+  // data op scalar, where the scalar is one value per row, or for each segment of it.
+  struct LinearStep {
+    Value op;
+    AluOp alu;
+    int scalar_at;
+  };
+  struct Linear {
+    std::vector<LinearStep> steps = {};
+    std::int64_t segments = 1;
+    std::vector<Value> consumed = {};  // all of the chain but the last value
+  };
+  std::int64_t segments_of(Value v, std::size_t operand) const;
+  std::optional<Linear> linear_of(Value v) const;
+  Tile of_segments(const Tile& a, const Tile& b, AluOp op);
+  Tile scaled_and_shifted(Value v, const Linear& linear, const Tile* into);
+
+  // row_parts.cpp
+  void make_ones_of_parts();
+  bool comes_for_all_blocks(int index) const;
+  void load_for_all_blocks(int index);
+  Tile of_this_block(int index) const;
+  isa::View turned_column(const Tile& column);
+  isa::View on_all_parts(const isa::View& each);
+  Tile across_parts(const Tile& column, AluOp op, double factor = 1, const Tile* into = nullptr);
+  Tile moments_of_parts(const Tile& of_parts);
+  void store_of_rows(const Leaf& leaf, const Tile& column);
 
   // positions.cpp
   // The best element of each line and its place; of pieces of wide rows, where the next one starts.
@@ -664,6 +705,7 @@ class RegionEmitter {
   std::optional<Unshifted> unshifted_;
   std::optional<isa::View> ones_;  // (128, 128), float32
   std::map<const Leaf*, TurnedResult> turned_results_;
+  std::map<const Leaf*, Tile> pass_results_;  // where those of a pass go that are stored with others
   std::vector<Moments> moments_;
   std::vector<Ramp> ramps_;
   std::vector<RowSum> row_sums_;
@@ -673,6 +715,7 @@ class RegionEmitter {
     bool is_there = false, is_loaded = false;  // for the passes that follow; in this one
   };
   std::map<int, Resident> resident_;
+  std::map<int, Tile> for_all_blocks_;   // loads of a few elements of each row (row_parts.cpp)
   std::map<int, Tile> first_rows_;       // loads that are there before the matrices: blocks of rows beside each other
   std::map<Value, Tile> piece_results_;  // of reductions of wide rows: where that of a piece goes
   std::map<Value, Tile> carried_;        // of running values: what the piece before ends with

@@ -42,7 +42,9 @@ std::vector<GroupTime> times_of(const Compiled& compiled, const AsTimed& timed, 
 }
 
 std::string group_text(std::size_t number, const RegionReport& r) {
-  std::string out = fmt::format("  {}. {}\n     {} rows in blocks of 128 partitions", number, r.ops, r.rows * r.packed);
+  std::string out =
+      fmt::format("  {}. {}\n     {} rows in blocks of 128 partitions", number, r.ops, r.rows * r.packed / r.parts);
+  if (r.parts > 1) out += fmt::format(", each on {} of them", r.parts);
   if (r.packed > 1) out += fmt::format(", {} rows per partition", r.packed);
   if (!r.loops.empty()) out += fmt::format(", loops over {}", fmt::join(r.loops, " x "));
   return out + fmt::format(

@@ -36,6 +36,7 @@ const std::vector<Knob>& knobs() {
       knob("factors_on_scalar", {0, 1}, &O::factors_on_scalar),
       knob("terms_shared", {0, 1}, &O::terms_shared),
       knob("sums_on_scalar", {0, 1}, &O::sums_on_scalar),
+      knob("passes_together", {1, 2}, &O::passes_together),
       knob("loads_turned", {0, 1}, &O::loads_turned),
       knob("turned_by_dma", {0, 4, 8, 12, 14, 15, 16}, &O::turned_by_dma),
       knob("regrouped_bytes", {32768, 16384, 8192, 4096}, &O::regrouped_bytes),

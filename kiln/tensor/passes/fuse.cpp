@@ -6,6 +6,7 @@
 #include <map>
 
 #include "kiln/tensor/passes/conv_tail.h"
+#include "kiln/tensor/passes/norm_group.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/row_candidates.h"
 #include "kiln/tensor/passes/row_sums.h"
@@ -55,6 +56,7 @@ class Fuser {
   bool prepares_rows(int region, const Op& product) const;
   bool is_given_copy(Value v) const;
   bool joins_tail(Value v);
+  bool are_in_parts(Value v, int region) const;
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
   bool makes_cycle(const std::set<int>& merged, const Op& op) const;
@@ -80,6 +82,7 @@ class Fuser {
   const Graph& graph_;
   FuseOptions options_;
   std::vector<int> uses_;
+  std::set<Value> in_parts_;  // of norms whose rows lie on several partitions each
   Fusion f_;
 };
 
@@ -342,6 +345,12 @@ bool Fuser::joins_tail(Value v) {
   return true;
 }
 
+// Whether v and all of a region are of such norms: fewer rows then leave no partition idle, and long ones fit.
+bool Fuser::are_in_parts(Value v, int region) const {
+  const auto has = [&](Value x) { return in_parts_.contains(x); };
+  return has(v) && std::all_of(f_.regions[region].ops.begin(), f_.regions[region].ops.end(), has);
+}
+
 void Fuser::place(Value v) {
   if (joins_tail(v)) return;
   const Op& op = graph_.op(v);
@@ -373,9 +382,11 @@ void Fuser::place(Value v) {
     if (both.empty() || !meet(more, both)) continue;
     const std::int64_t elements = std::max(op.type.size(), graph_.type(op.operands[i]).size());
     const std::int64_t moved = graph_.type(b).size();
-    if (!is_worth(rows, both, elements, moved)) continue;
-    if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)), moved)) continue;
-    if (outgrows_partitions(region, both, elements, *rows.rbegin())) continue;
+    if (!are_in_parts(v, region)) {
+      if (!is_worth(rows, both, elements, moved)) continue;
+      if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)), moved)) continue;
+      if (outgrows_partitions(region, both, elements, *rows.rbegin())) continue;
+    }
     if (makes_cycle(more, op) || loads_matrices_again(more, v, op.operands[i])) continue;
     merged = std::move(more);
     rows = std::move(both);
@@ -656,6 +667,7 @@ void Fuser::join_siblings() {
 Fusion Fuser::run() {
   f_.region_of.assign(graph_.size(), -1);
   if (options_.fuse) f_.converted = converted_matrices(graph_);
+  if (options_.fuse) in_parts_ = reduced_in_parts(graph_);
   for (Value v = 0; v < graph_.size(); ++v) {
     if (is_computed(v)) place(v);
   }

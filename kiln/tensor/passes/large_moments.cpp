@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kiln/tensor/passes/norm_group.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 
@@ -25,6 +26,7 @@ class SpreadFinder {
   // What v is the variance of.
   std::optional<SpreadAlong> spread_of(Value v) const {
     const Op& op = g_.op(v);
+    if ((op.code == OpCode::variance || op.code == OpCode::mean) && is_reduced_in_parts(g_, v)) return {};
     if (op.code == OpCode::variance) return worth({op.operands[0], op.ints("axes")});
     if (op.code != OpCode::mean) return {};
     const Op& square = g_.op(op.operands[0]);
@@ -47,8 +49,8 @@ class SpreadFinder {
     const bool neighbours = s.axes.back() - s.axes.front() + 1 == static_cast<std::int64_t>(s.axes.size());
     const bool last = neighbours && s.axes.back() + 1 == t.rank();
     if ((last && !has_few_long_rows(t, s.axes)) || t.size() * size_bytes(t.dtype) < kLargeBytes) return {};
-    if (t.shape[s.axes[0]] < 2 || (widened && !last)) return {};
     const bool ends = s.axes.back() + 1 == t.rank();  // else the sums of 16-bit floats take longer than to read twice
+    if (t.shape[s.axes[0]] < 2 || (widened && !ends)) return {};
     if (!ends && size_bytes(t.dtype) == 2) return {};
     const OpCode code = g_.op(given).code;
     return code == OpCode::input || is_view(code) ? std::optional(s) : std::nullopt;

@@ -48,9 +48,11 @@ class Layouter {
   void add_summed(Value sum, int operand);
   void add_store(const Store& store);
   void add(Leaf leaf, const Dims& row_part, std::pair<Value, int> user);
+  void add_part(Dims& row_part, Dims& free, std::size_t at) const;
   bool split_rows();
   std::size_t partition_dim() const;
   std::optional<std::size_t> group_dim(std::size_t at) const;
+  std::optional<std::size_t> rows_beside_parts() const;
   bool can_group() const;
   void block_rows();
   void make_groups(std::int64_t count);
@@ -71,6 +73,14 @@ class Layouter {
   std::vector<Dims> row_parts_;  // of the loads, then of the stores
   std::vector<Dims> store_parts_;
 };
+
+// The first dimension behind the rows, of which each part lies on a partition of its own.
+void Layouter::add_part(Dims& row_part, Dims& free, std::size_t at) const {
+  const bool varies = at < free.size() && free[at].count > 1;
+  const std::int64_t length = varies ? free[at].count / options_.parts : 0;
+  row_part.push_back({varies ? free[at].stride * length : 0, options_.parts});
+  if (varies) free[at].count = length;
+}
 
 // An operand: the row dimensions of the shape that it is seen in, and its own free dimensions.
 void Layouter::add_loads(Value v) {
@@ -96,6 +106,7 @@ void Layouter::add_loads(Value v) {
     } else {
       for (std::size_t d = 0; d < own.size(); ++d) leaf.free.push_back(d + skip < p ? isa::Dim{0, 1} : own[d]);
     }
+    if (options_.parts > 1) add_part(row_part, leaf.free, p - skip);  // skipped ones do not vary: past the end
     add(std::move(leaf), row_part, {v, static_cast<int>(i)});
   }
 }
@@ -134,13 +145,16 @@ void Layouter::add_store(const Store& store) {
   Leaf leaf{
       .value = store.value, .base = store.into.value_or(store.value), .output = store.output, .offset = access.offset};
   for (std::size_t d = 0; d < shape.size(); ++d) leaf.free.push_back(d < p ? isa::Dim{0, 1} : access.dims[d]);
+  Dims row_part(access.dims.begin(), access.dims.begin() + static_cast<std::ptrdiff_t>(p));
+  if (options_.parts > 1) add_part(row_part, leaf.free, p);
   out_.stores.push_back(std::move(leaf));
-  store_parts_.emplace_back(access.dims.begin(), access.dims.begin() + static_cast<std::ptrdiff_t>(p));
+  store_parts_.push_back(std::move(row_part));
 }
 
-// The extents into which rows fall so that every leaf moves by fixed strides; nothing when there are none.
-std::optional<Shape> refined(const std::vector<Dims>& parts, std::int64_t rows) {
-  std::set<std::int64_t> cuts{1, rows};
+// The extents into which rows fall so that every leaf moves by fixed strides, `innermost` of them together; nothing
+// when there are none.
+std::optional<Shape> refined(const std::vector<Dims>& parts, std::int64_t rows, std::int64_t innermost) {
+  std::set<std::int64_t> cuts{1, rows, innermost};
   for (const Dims& part : parts) {
     std::vector<Dims> alone{part};
     join_together(alone);
@@ -160,14 +174,19 @@ std::optional<Shape> refined(const std::vector<Dims>& parts, std::int64_t rows) 
 bool Layouter::split_rows() {
   std::vector<Dims> parts = row_parts_;
   parts.insert(parts.end(), store_parts_.begin(), store_parts_.end());
-  const auto extents = refined(parts, rows_);
+  const auto extents = refined(parts, rows_ * options_.parts, options_.parts);
   if (!extents) return false;
   for (Dims& part : parts) {
     const auto s = reshaped({0, part}, *extents);
     if (!s) return false;
     part = s->dims;
   }
+  std::vector<isa::Dim> innermost;  // parts of rows stay by themselves
+  for (Dims& part : parts) {
+    if (options_.parts > 1) innermost.push_back(part.back()), part.pop_back();
+  }
   if (!parts.empty()) join_together(parts);
+  for (std::size_t l = 0; l < innermost.size(); ++l) parts[l].push_back(innermost[l]);
   if (parts.empty() || parts[0].empty()) parts.assign(std::max<std::size_t>(1, parts.size()), {{0, 1}});
   row_parts_ = parts;
   return true;
@@ -213,6 +232,19 @@ std::optional<std::size_t> Layouter::group_dim(std::size_t at) const {
   return best;
 }
 
+// The dimension of rows whose parts fill partitions best.
+std::optional<std::size_t> Layouter::rows_beside_parts() const {
+  const std::int64_t most = kLayoutLanes / options_.parts;
+  std::optional<std::size_t> best;
+  double filled = 0;
+  for (std::size_t d = 0; d + 1 < row_parts_[0].size(); ++d) {
+    const std::int64_t n = row_parts_[0][d].count, blocks = (n + most - 1) / most;
+    const double now = static_cast<double>(n) / static_cast<double>(blocks);
+    if (now >= filled) filled = now, best = d;
+  }
+  return best;
+}
+
 Layout Layouter::run() {
   for (Value v : fusion_.regions[region_].ops) add_loads(v);
   for (Value v : fusion_.regions[region_].sums) add_summed(v, 0), add_summed(v, 1);
@@ -221,11 +253,14 @@ Layout Layouter::run() {
     out_.is_possible = false;
     return std::move(out_);
   }
-  std::size_t at = partition_dim();
+  const bool in_parts = options_.parts > 1;
+  const std::size_t at = in_parts ? row_parts_[0].size() - 1 : partition_dim();
   if (at == row_parts_[0].size()) {  // only matrices move with rows: one row at a time
     for (Dims& part : row_parts_) part.push_back({0, 1});
   }
-  const std::optional<std::size_t> over = at == row_parts_[0].size() ? std::nullopt : group_dim(at);
+  const std::optional<std::size_t> over = in_parts                     ? rows_beside_parts()
+                                          : at == row_parts_[0].size() ? std::nullopt
+                                                                       : group_dim(at);
   for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {
     if (d != at && d != over) out_.loops.push_back(row_parts_[0][d].count);
   }
@@ -247,9 +282,10 @@ Layout Layouter::run() {
     all[l]->partition = all[l]->packed * out_.packed;
     if (over) all[l]->group = row_parts_[l][*over].stride;
   }
+  if (in_parts) out_.parts = out_.grouped = out_.partitions, out_.rows = rows_;
   if (over)
     make_groups(row_parts_[0][*over].count);
-  else
+  else if (!in_parts)
     block_rows();
   for (Leaf& leaf : out_.loads) leaf.for_products = !leaf.is_matrix;
   for (const auto& [user, load] : out_.load_of) {

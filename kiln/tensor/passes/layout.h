@@ -34,6 +34,7 @@ struct Layout {
   std::int64_t partitions = 1;      // extent that is covered in blocks of 128
   std::int64_t grouped = 1;         // partitions that make a group, which moves by a stride of its own; 1: none do
   std::int64_t packed = 1;          // rows that follow each other on one partition
+  std::int64_t parts = 1;           // partitions that a row lies on, which then are a group (passes/row_parts.h)
   std::vector<Leaf> loads;
   std::vector<Leaf> stores;
   std::map<std::pair<Value, int>, int> load_of;  // (op, operand) to loads
@@ -65,6 +66,7 @@ struct LayoutOptions {
   std::int64_t packed = 1;  // as in Layout; taken when it divides the partitions
   bool groups = false;      // two dimensions of rows lie on partitions, if they can
   std::int64_t units = 0;   // so many partitions with `packed` rows each, and the rest by itself; 0: all rows alike
+  std::int64_t parts = 1;   // as in Layout; divides parted_length()
   auto operator<=>(const LayoutOptions&) const = default;
 };
 // Whether all that a region does takes rows from any place.

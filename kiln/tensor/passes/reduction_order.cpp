@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "kiln/tensor/passes/norm_group.h"
 #include "kiln/tensor/passes/strided.h"
 #include "kiln/tensor/passes/tile.h"
 
@@ -244,6 +245,7 @@ std::optional<Value> stepwise_reduction(const Rewriting& r) {
   const std::int64_t rows = product(kept_shape), n = product(x.shape(), first, x.shape().size());
   std::int64_t lanes = 1;
   const bool lies_in_rows = n <= kLongOfProduct && is_made_of_product(r.from, r.op.operands[0]);
+  if (is_reduced_in_parts(r.from, static_cast<Value>(&r.op - r.from.ops().data()))) return {};
   if (rows < kFew && n >= kLong && !lies_in_rows) {
     if (const auto v = rows_first(r)) return v;
     std::int64_t prefix = 1;  // where dimensions begin, so that what is computed before can keep its rows

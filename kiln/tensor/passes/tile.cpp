@@ -7,6 +7,7 @@
 #include "kiln/tensor/lower/lines.h"
 #include "kiln/tensor/lower/turn.h"
 #include "kiln/tensor/passes/row_candidates.h"
+#include "kiln/tensor/passes/row_parts.h"
 
 namespace kiln::tensor {
 namespace {
@@ -87,7 +88,7 @@ struct Estimator {
 
   // Whether rows that are too wide can go in pieces: what is computed has a place for each column, or one for the row.
   bool can_go_in_pieces(const Layout& plan, double widest) const {
-    if (plan.packed != 1) return false;
+    if (plan.packed != 1 || plan.parts != 1) return false;
     const std::vector<Value>& ops = fusion.regions[region].ops;
     return std::all_of(ops.begin(), ops.end(), [&](Value v) {
       const OpCode code = graph.op(v).code;
@@ -105,7 +106,7 @@ struct Estimator {
     for (std::int64_t n : plan.loops) iterations *= static_cast<double>(n);
     const auto lanes = static_cast<double>(std::min<std::int64_t>(plan.partitions, at_once * plan.grouped));
     double widest = 1, computed = 0, reductions = 0;
-    const std::int64_t rows = plan.all_rows();
+    const std::int64_t rows = plan.all_rows() * plan.parts;  // where values lie
     for (Value v : fusion.regions[region].ops) {
       if (is_view(graph.op(v).code)) continue;
       std::int64_t size = graph.type(v).size();
@@ -220,6 +221,19 @@ std::vector<Tiling> uneven(const Graph& graph, const Fusion& fusion, int region,
   return out;
 }
 
+// Rows that lie on several partitions each.
+std::vector<Tiling> in_parts(const Graph& graph, const Fusion& fusion, int region, const Estimator& estimator) {
+  std::vector<Tiling> out;
+  for (std::int64_t rows : fusion.regions[region].candidates) {
+    for (std::int64_t parts : parts_of_rows(graph, fusion, region, rows)) {
+      const LayoutOptions options{.rows = rows, .parts = parts};
+      const Layout plan = layout(graph, fusion, region, options);
+      if (plan.is_possible) out.push_back({options, estimator.estimate(plan)});
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most,
@@ -255,6 +269,11 @@ std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region
     if (best == others.end() || best->estimate_ns >= out[0].estimate_ns) continue;
     out.insert(best->estimate_ns < kClearly * out[0].estimate_ns ? out.begin() : out.end(), *best);
   }
+  // Few partitions for a row are few blocks, many are many instructions: all are compared.
+  std::vector<Tiling> parts = in_parts(graph, fusion, region, estimator);
+  std::sort(parts.begin(), parts.end(), is_sooner);
+  const bool first = !parts.empty() && (out.empty() || parts[0].estimate_ns < kClearly * out[0].estimate_ns);
+  out.insert(first ? out.begin() : out.end(), parts.begin(), parts.end());
   return out;
 }
 
