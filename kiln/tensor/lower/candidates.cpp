@@ -283,6 +283,13 @@ std::size_t tiling_of(const Search& search, const RegionReport& r) {
   return chosen == search.choice().tiling.end() ? 0 : chosen->second;
 }
 
+// Whole rows are fewer instructions, which is worth some time.
+double worth_of(const RegionReport& r, std::size_t from, std::size_t to) {
+  constexpr double kWholeRows = 1.03;
+  if (is_in_parts(r, from) == is_in_parts(r, to)) return 1;
+  return is_in_parts(r, from) ? kWholeRows : 1 / kWholeRows;
+}
+
 // On how many partitions a row lies decides which engine has most to do: before engines are compared.
 void try_parts(Search& search) {
   const std::vector<RegionReport> regions = search.best().regions;
@@ -291,10 +298,12 @@ void try_parts(Search& search) {
     const std::size_t whole = is_in_parts(regions[r], 0) ? others.size() : 0;  // the best tiling of whole rows
     if (!others.empty() && whole < regions[r].alternatives) others.push_back(whole);
     for (const std::size_t other : others) {
-      if (other == tiling_of(search, regions[r])) continue;
+      const std::size_t now = tiling_of(search, regions[r]);
+      if (other == now) continue;
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
-      search.attempt(tried, fmt::format("tiling {} of group {} before others", other + 1, r + 1));
+      search.attempt(tried, fmt::format("tiling {} of group {} before others", other + 1, r + 1),
+                     worth_of(regions[r], now, other));
     }
   }
 }
@@ -338,14 +347,16 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
     for (std::size_t other = regions[r].in_parts.empty() ? 1 : 0; other < regions[r].alternatives; ++other) {
-      if (other == tiling_of(search, regions[r])) continue;
+      const std::size_t now = tiling_of(search, regions[r]);
+      if (other == now) continue;
+      const double worth = worth_of(regions[r], now, other);
       Choice tried = search.choice();
       tried.tiling[regions[r].region] = other;
       const bool has_terms = tried.region.terms_shared.was_asked() && !tried.region.terms_shared;
-      search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
+      search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1), worth);
       if (!has_terms) continue;  // which one engine takes in other tilings than two
       tried.region.terms_shared = true;
-      search.attempt(tried, fmt::format("tiling {} of group {}, sums of terms shared", other + 1, r + 1));
+      search.attempt(tried, fmt::format("tiling {} of group {}, sums of terms shared", other + 1, r + 1), worth);
     }
   }
   if (search.choice().region.terms_shared && !products)
