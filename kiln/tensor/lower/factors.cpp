@@ -38,6 +38,7 @@ std::int64_t RegionEmitter::segments_of(Value v, std::size_t operand) const {
 // The steps that lead to v, the last one first, as far as they are linear in what they are made of. Of 32-bit floats
 // no more than an instruction takes: a mean that is subtracted first loses fewer bits.
 std::optional<RegionEmitter::Linear> RegionEmitter::linear_of(Value v) const {
+  if (layout_.packed != 1) return std::nullopt;  // several rows follow each other on a partition
   const bool is_short = size_bytes(graph_.type(v).dtype) == 2;
   const std::size_t most = is_short ? 8 : 2;
   Linear out;
