@@ -80,7 +80,9 @@ def predicted(function, *specs):
 @pytest.mark.parametrize(("odd", "even"),
                          [("2,150001", "2,150016"), ("1,1000003", "1,1000064"), ("32,50257", "32,50304")])
 def test_an_odd_length_costs_little(function, odd, even):
-    assert predicted(function, f"float32[{odd}]") < 1.6 * predicted(function, f"float32[{even}]") + 5000
+    """Rows of even lengths lie on several partitions and are read once, rows of odd ones up to three times."""
+    most = 1.6 if function is elementwise else 2.5
+    assert predicted(function, f"float32[{odd}]") < most * predicted(function, f"float32[{even}]") + 5000
 
 
 def test_groups_fill_the_partitions():

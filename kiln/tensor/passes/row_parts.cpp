@@ -20,6 +20,15 @@ Behind behind(const Shape& shape, std::int64_t rows) {
   return {n, n == 1 ? 1 : shape[*d]};
 }
 
+// Whether something with all elements of a row leaves the region, and not only what rows are reduced to.
+bool leaves_rows(const Graph& graph, const Fusion& fusion, int region, std::int64_t rows) {
+  const auto is_whole = [&](Value v) { return graph.type(v).size() > rows; };
+  const std::vector<Value>& ops = fusion.regions[region].ops;
+  return std::any_of(ops.begin(), ops.end(), [&](Value v) { return fusion.is_stored[v] && is_whole(v); }) ||
+         std::any_of(fusion.stores[region].begin(), fusion.stores[region].end(),
+                     [&](const Store& store) { return is_whole(store.value); });
+}
+
 bool combines(OpCode code) { return code == OpCode::sum || code == OpCode::max || code == OpCode::min; }
 
 }  // namespace
@@ -64,6 +73,9 @@ std::vector<std::int64_t> parts_of_rows(const Graph& graph, const Fusion& fusion
   std::int64_t elements = 1;  // of a row
   for (Value v : fusion.regions[region].ops) elements = std::max(elements, graph.type(v).size() / rows);
   if (rows >= kLanes && elements <= kLongRow) return {};  // whole rows are fewer instructions, in as much time
+  // Pieces of rows that are only reduced are read once, too.
+  const bool fill_blocks = 4 * rows >= 3 * kLanes * ((rows + kLanes - 1) / kLanes);
+  if (rows >= kLanes && fill_blocks && !leaves_rows(graph, fusion, region, rows)) return {};
   std::vector<std::int64_t> possible;
   for (std::int64_t parts = 2; parts <= std::min(kLanes, length); ++parts) {
     const bool fills = 8 * (kLanes / parts * parts) >= 7 * kLanes || rows == 1;
