@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kiln/tensor/passes/norm_group.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -69,6 +70,7 @@ Type as_vector(const Type& t) { return {t.dtype, {t.size()}}; }
 std::vector<Apart> taken_apart(const Graph& graph) {
   struct Together {
     bool is_reduced = false, is_whole = false, is_flat = true;
+    bool stays = false;  // some number of partitions divides the rows of a norm after all
   };
   std::vector<Value> first(graph.size());  // of those that belong together
   const auto find = [&](Value v) {
@@ -100,10 +102,12 @@ std::vector<Apart> taken_apart(const Graph& graph) {
     together[find(v)].is_flat &=
         lanes_for(as_vector(graph.type(v))) > 0 && std::all_of(operands.begin(), operands.end(), fits);
   }
+  for (Value v : reduced_in_parts(graph)) together[find(v)].stays = true;
   std::vector<Apart> out(graph.size(), Apart::no);
   for (Value v = 0; v < graph.size(); ++v) {
     if (!is_split(v)) continue;
     const Together& all = together[find(v)];
+    if (all.stays) continue;
     if (graph.type(v).rank() == 1 || (all.is_reduced && !all.is_whole))
       out[v] = Apart::in_rows;
     else if (!all.is_reduced && !all.is_whole && all.is_flat)

@@ -75,7 +75,7 @@ std::vector<std::int64_t> parts_of_rows(const Graph& graph, const Fusion& fusion
   if (rows >= kLanes && elements <= kLongRow) return {};  // whole rows are fewer instructions, in as much time
   // Pieces of rows that are only reduced are read once, too.
   const bool fill_blocks = 4 * rows >= 3 * kLanes * ((rows + kLanes - 1) / kLanes);
-  if (rows >= kLanes && fill_blocks && !leaves_rows(graph, fusion, region, rows)) return {};
+  if (rows > kLanes && fill_blocks && !leaves_rows(graph, fusion, region, rows)) return {};
   std::vector<std::int64_t> possible;
   for (std::int64_t parts = 2; parts <= std::min(kLanes, length); ++parts) {
     const bool fills = 8 * (kLanes / parts * parts) >= 7 * kLanes || rows == 1;
