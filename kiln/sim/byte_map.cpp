@@ -1,7 +1,6 @@
 #include "kiln/sim/byte_map.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +13,13 @@ constexpr std::int64_t units_of(std::int64_t bytes, int shift) {
 }
 
 constexpr int kMixed = -1;
+
+// How many bytes of a word have their highest bit, and no other one.
+template <class Word>
+std::int32_t count_marks(Word marks) {
+  constexpr std::uint64_t kOnes = Word(~Word{0}) / 0xff;
+  return static_cast<std::int32_t>(static_cast<Word>((marks >> 7) * kOnes) >> (8 * (sizeof(Word) - 1)));
+}
 
 // Writes words of equal bytes, `step` bytes apart; returns by how much the number of bytes that are not 0 grows. All
 // were `before`, or kMixed.
@@ -32,7 +38,7 @@ std::int32_t change(std::uint8_t* b, std::int64_t step, std::int64_t count, std:
     Word word;
     std::memcpy(&word, b, sizeof word);
     const auto marks = static_cast<Word>((static_cast<Word>((word & kLow) + kLow) | word) & kHigh);  // a bit per byte
-    grown += set - std::popcount(marks);
+    grown += set - count_marks(marks);
     std::memcpy(b, &filled, sizeof word);
   }
   return grown;
@@ -69,7 +75,11 @@ void ByteMap::spread() {
   for (Page& page : pages_) page.value = value_;
   clean_pages_ = value_ == 0 ? pages_.size() : 0;
   uniform_ = false;
-  for (const Patch& patch : std::exchange(patches_, {})) fill_pages_spaced(patch, patch_value_);
+  for (const SpacedRanges& patch : std::exchange(patches_, {})) {
+    patch.for_groups([&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
+      fill_pages_spaced(begin, bytes, step, count, patch_value_);
+    });
+  }
 }
 
 void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::int64_t end, std::uint8_t value) {
@@ -116,7 +126,7 @@ std::int64_t ByteMap::nonzero_bytes(const Page& page, std::int64_t size) {
 }
 
 void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
-  if (begin < end && !fill_lines(begin, end, value)) fill_patch({begin, end - begin, end - begin, 1}, value);
+  if (begin < end && !fill_lines(begin, end, value)) fill(SpacedRanges{begin, end - begin}, value);
 }
 
 // Some lines of a page that has others: what rows anywhere in a tensor mostly are. False for the rest.
@@ -138,21 +148,17 @@ bool ByteMap::fill_lines(std::int64_t begin, std::int64_t end, std::uint8_t valu
   return true;
 }
 
-void ByteMap::fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
-                          std::uint8_t value) {
-  if (bytes <= 0 || count <= 0) return;
-  if (count == 1 || step >= bytes) return fill_patch(joined({begin, bytes, step, count}), value);
-  for (std::int64_t i = 0; i < count; ++i) fill(begin + i * step, begin + i * step + bytes, value);
-}
-
-void ByteMap::fill_patch(const Patch& patch, std::uint8_t value) {
-  if (is_uniform(value)) return;
-  if (patch.count == 1 && patch.bytes == size_) return reset(size_, value);
+void ByteMap::fill(SpacedRanges ranges, std::uint8_t value) {
+  if (ranges.bytes <= 0 || is_uniform(value)) return;
+  ranges.join();
+  if (ranges.bytes == size_) return reset(size_, value);
   if (pages_.empty()) {
-    if (add_patch(patch, value)) return;
+    if (add_patch(ranges, value)) return;
     spread();
   }
-  fill_pages_spaced(patch, value);
+  ranges.for_groups([&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
+    fill_pages_spaced(begin, bytes, step, count, value);
+  });
 }
 
 void ByteMap::fill_pages(std::int64_t begin, std::int64_t end, std::uint8_t value) {
@@ -171,8 +177,8 @@ void ByteMap::fill_pages(std::int64_t begin, std::int64_t end, std::uint8_t valu
 }
 
 // A page at a time, whose bytes are at hand for all of its ranges.
-void ByteMap::fill_pages_spaced(const Patch& patch, std::uint8_t value) {
-  const auto& [begin, bytes, step, count] = patch;
+void ByteMap::fill_pages_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
+                                std::uint8_t value) {
   if (count == 1 || (bytes != 1 && bytes != 2 && bytes != 4)) {
     for (std::int64_t i = 0; i < count; ++i) fill_pages(begin + i * step, begin + i * step + bytes, value);
     return;
@@ -192,23 +198,21 @@ void ByteMap::fill_pages_spaced(const Patch& patch, std::uint8_t value) {
     }
     const std::int64_t n = std::min(count - i, in_page / step + 1);
     const bool was_clean = is_clean(pages_[p]);
-    fill_spaced_page(pages_[p], page_size(p), {at - base, bytes, step, n}, value);
+    fill_spaced_page(pages_[p], page_size(p), at - base, bytes, step, n, value);
     clean_pages_ += is_clean(pages_[p]) - was_clean;
     i += n;
   }
   if (clean_pages_ == pages_.size()) reset(size_, 0);
 }
 
-void ByteMap::fill_spaced_page(Page& page, std::int64_t size, const Patch& ranges, std::uint8_t value) {
+void ByteMap::fill_spaced_page(Page& page, std::int64_t size, std::int64_t begin, std::int64_t bytes, std::int64_t step,
+                               std::int64_t count, std::uint8_t value) {
   if (!page.units && page.value == value) return;
   const bool was_uniform = !page.units;
   store(page, size, 0);
-  std::uint8_t* b = page.units.get() + ranges.begin;
-  const auto write = ranges.bytes == 4   ? &change<std::uint32_t>
-                     : ranges.bytes == 2 ? &change<std::uint16_t>
-                                         : &change<std::uint8_t>;
-  const std::int32_t nonzero =
-      page.nonzero + write(b, ranges.step, ranges.count, value, was_uniform ? page.value : kMixed);
+  std::uint8_t* b = page.units.get() + begin;
+  const auto write = bytes == 4 ? &change<std::uint32_t> : bytes == 2 ? &change<std::uint16_t> : &change<std::uint8_t>;
+  const std::int32_t nonzero = page.nonzero + write(b, step, count, value, was_uniform ? page.value : kMixed);
   page.nonzero = nonzero;
   if (nonzero) return;
   page.units.reset();
@@ -243,25 +247,29 @@ bool ByteMap::all(std::int64_t begin, std::int64_t end, std::uint8_t value) cons
   return true;
 }
 
-bool ByteMap::all_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
-                         std::uint8_t value) const {
-  if (bytes <= 0 || count <= 0) return true;
+// Ranges are mostly in one patch, or in none.
+bool ByteMap::all(SpacedRanges ranges, std::uint8_t value) const {
+  if (ranges.bytes <= 0) return true;
   if (uniform_) return value_ == value;
-  if (pages_.empty() && count > 1 && step >= bytes) {  // mostly in one patch, or in none
-    const Patch asked = joined({begin, bytes, step, count});
-    if (std::ranges::any_of(patches_, [&](const Patch& p) { return p.holds(asked); })) return patch_value_ == value;
-    if (std::ranges::all_of(patches_, [&](const Patch& p) { return p.is_apart(asked); })) return value_ == value;
+  ranges.join();
+  if (ranges.rank == 0) return all(ranges.begin, ranges.end(), value);
+  if (pages_.empty()) {
+    if (std::ranges::any_of(patches_, [&](const SpacedRanges& p) { return p.holds(ranges); }))
+      return patch_value_ == value;
+    if (std::ranges::all_of(patches_, [&](const SpacedRanges& p) { return p.is_apart(ranges); }))
+      return value_ == value;
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!all(begin + i * step, begin + i * step + bytes, value)) return false;
-  }
-  return true;
+  bool same = true;
+  ranges.for_groups([&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
+    for (std::int64_t i = 0; same && i < count; ++i) same = all(begin + i * step, begin + i * step + bytes, value);
+  });
+  return same;
 }
 
 void ByteMap::copy(std::int64_t begin, std::int64_t end, std::uint8_t* out) const {
   if (pages_.empty()) {
     std::memset(out, value_, end - begin);
-    for (const Patch& patch : patches_) patch.put(patch_value_, begin, end, out);
+    for (const SpacedRanges& patch : patches_) patch.put(patch_value_, begin, end, out);
     return;
   }
   for (std::int64_t at = begin; at < end;) {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "kiln/sim/spaced_ranges.h"
+
 namespace kiln::sim {
 
 class ByteMap {
@@ -23,11 +25,9 @@ class ByteMap {
   void expect_ranges() {
     if (pages_.empty() && !is_uniform(0)) spread();
   }
-  // `count` ranges of `bytes` bytes, whose beginnings lie `step` bytes apart.
-  void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value);
+  void fill(SpacedRanges ranges, std::uint8_t value);
   bool all(std::int64_t begin, std::int64_t end, std::uint8_t value) const;
-  bool all_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
-                  std::uint8_t value) const;
+  bool all(SpacedRanges ranges, std::uint8_t value) const;
   std::uint8_t at(std::int64_t i) const;
   // The values of a range, one after the other.
   void copy(std::int64_t begin, std::int64_t end, std::uint8_t* out) const;
@@ -46,28 +46,17 @@ class ByteMap {
     std::int32_t nonzero = 0;  // units of a stored page
     std::unique_ptr<std::uint8_t[]> units;
   };
-  // Ranges of equal length, the same distance apart: [begin + i * step, begin + i * step + bytes), i < count.
-  struct Patch {
-    std::int64_t begin, bytes, step, count;
-    std::int64_t end() const { return begin + (count - 1) * step + bytes; }
-    std::int64_t covered(std::int64_t from, std::int64_t to) const;  // bytes of from ... to
-    bool holds(const Patch& other) const;                            // surely
-    bool is_apart(const Patch& other) const;                         // surely
-    bool takes(const Patch& other);                                  // becomes both of them, where that is a patch
-    void put(std::uint8_t value, std::int64_t from, std::int64_t to,
-             std::uint8_t* out) const;  // its bytes of from ... to
-  };
-  static Patch joined(Patch patch);  // one range, when there is nothing between them
-  bool add_patch(Patch patch, std::uint8_t value);
+  bool add_patch(SpacedRanges patch, std::uint8_t value);
   std::int64_t covered(std::int64_t begin, std::int64_t end) const;  // by patches
   std::int64_t find_nonzero_in_patches() const;
-  void fill_patch(const Patch& patch, std::uint8_t value);
   bool fill_lines(std::int64_t begin, std::int64_t end, std::uint8_t value);
   void fill_pages(std::int64_t begin, std::int64_t end, std::uint8_t value);
-  void fill_pages_spaced(const Patch& patch, std::uint8_t value);
+  void fill_pages_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
+                         std::uint8_t value);
   void spread();  // from patches to pages
   void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
-  void fill_spaced_page(Page& page, std::int64_t page_size, const Patch& ranges, std::uint8_t value);
+  void fill_spaced_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t bytes, std::int64_t step,
+                        std::int64_t count, std::uint8_t value);
   static void store(Page& page, std::int64_t page_size, int shift);
   static std::int64_t nonzero_bytes(const Page& page, std::int64_t page_size);
   std::int64_t page_size(std::size_t i) const;
@@ -76,7 +65,7 @@ class ByteMap {
   bool uniform_ = true;
   std::uint8_t value_ = 0;  // of all bytes, or of those outside the patches
   std::uint8_t patch_value_ = 0;
-  std::vector<Patch> patches_;  // none meets another; empty: uniform, or in pages
+  std::vector<SpacedRanges> patches_;  // none meets another; empty: uniform, or in pages
   std::vector<Page> pages_;
   std::size_t clean_pages_ = 0;  // pages that are all 0
 };

@@ -8,6 +8,7 @@
 
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/sim/operand.h"
+#include "kiln/sim/spaced_ranges.h"
 
 namespace kiln::sim {
 
@@ -74,34 +75,35 @@ inline int byte_dims(const isa::Tile& t, std::int64_t& begin, isa::Dim* merged) 
   return n;
 }
 
-// Calls fn(first byte, bytes, step in bytes, count) for groups of equally spaced ranges of bytes that an operand is
-// made of, in any order: as few as can be told from its shape.
+// Calls fn(ranges) for ranges of bytes that an operand is made of, in any order: as few as can be told from its shape.
 template <class Fn>
 void for_patches(const Operand& o, Fn&& fn) {
   const isa::Tile& t = o.tile;
   const std::int64_t size = t.element_bytes();
   std::int64_t begin = t.data - o.storage->data;
   if (t.row_is_contiguous() && t.row_offset && t.free_size > 0) {
-    for_indexed_rows(t, begin,
-                     [&](std::int64_t first, std::int64_t bytes) { fn(first, bytes, bytes, std::int64_t{1}); });
+    for_indexed_rows(t, begin, [&](std::int64_t first, std::int64_t bytes) { fn(SpacedRanges{first, bytes}); });
     return;
   }
   if (t.row_offset || t.column) {
     for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {
-      step == size ? fn(byte, n * size, n * size, std::int64_t{1}) : fn(byte, size, step, n);
+      SpacedRanges ranges{byte, size};
+      if (ranges.repeat(step, n)) return fn(ranges);
+      for (std::int64_t i = 0; i < n; ++i) fn(SpacedRanges{byte + i * step, size});
     });
     return;
   }
   isa::Dim dims[isa::kMaxOperandRank + 2];
-  const int rank = byte_dims(t, begin, dims);
-  const isa::Dim bytes = dims[rank - 1], next = rank > 1 ? dims[rank - 2] : isa::Dim{bytes.count, 1};
+  int outer = byte_dims(t, begin, dims) - 1;  // what is not part of the ranges
+  SpacedRanges ranges{begin, dims[outer].count};
+  while (outer > 0 && ranges.repeat(dims[outer - 1].stride, dims[outer - 1].count)) --outer;
   std::int64_t index[isa::kMaxOperandRank + 2] = {};
   for (int d = 0; d >= 0;) {
-    fn(begin, bytes.count, next.stride, next.count);
-    for (d = rank - 3; d >= 0; --d) {
-      begin += dims[d].stride;
+    fn(ranges);
+    for (d = outer - 1; d >= 0; --d) {
+      ranges.begin += dims[d].stride;
       if (++index[d] < dims[d].count) break;
-      begin -= dims[d].stride * dims[d].count;
+      ranges.begin -= dims[d].stride * dims[d].count;
       index[d] = 0;
     }
   }

@@ -29,9 +29,7 @@ void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
     }
     return;
   }
-  for_patches(o, [&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
-    map.fill_spaced(begin, bytes, step, count, value);
-  });
+  for_patches(o, [&](const SpacedRanges& ranges) { map.fill(ranges, value); });
 }
 
 bool all(const ByteMap& map, const Operand& o, std::uint8_t value) {
@@ -44,12 +42,11 @@ bool all(const ByteMap& map, const Operand& o, std::uint8_t value) {
       (reach < 0 ? first : last) += reach;
     }
     const std::int64_t size = t.element_bytes(), begin = t.data - o.storage->data + first * size;
-    if (map.all_spaced(begin, (last + 1 - first) * size, t.row_bytes, t.rows, value)) return true;
+    SpacedRanges reach{begin, (last + 1 - first) * size};
+    if (reach.repeat(t.row_bytes, t.rows) && map.all(reach, value)) return true;
   }
   bool same = true;
-  for_patches(o, [&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
-    same = same && map.all_spaced(begin, bytes, step, count, value);
-  });
+  for_patches(o, [&](const SpacedRanges& ranges) { same = same && map.all(ranges, value); });
   return same;
 }
 

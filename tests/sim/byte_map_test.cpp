@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "tests/num/random_rows.h"
 
@@ -11,6 +12,35 @@ namespace kiln::sim {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
+
+// Calls fn(SpacedRanges) for all of them together, or one by one where they lie over each other.
+template <class Fn>
+void for_ranges(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, Fn&& fn) {
+  SpacedRanges ranges{begin, bytes};
+  if (count > 0 && ranges.repeat(step, count)) return fn(ranges);
+  for (std::int64_t i = 0; i < count; ++i) fn(SpacedRanges{begin + i * step, bytes});
+}
+
+// Calls fn(byte) for all bytes.
+template <class Fn>
+void for_bytes(const SpacedRanges& ranges, Fn&& fn) {
+  ranges.for_groups([&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
+    for (std::int64_t i = 0; i < count * bytes; ++i) fn(begin + i / bytes * step + i % bytes);
+  });
+}
+
+// Up to three steps, within `size` bytes.
+SpacedRanges random_ranges(test::RandomRows& random, std::int64_t size) {
+  const auto below = [&](std::int64_t n) -> std::int64_t { return random.below(static_cast<std::uint32_t>(n)); };
+  SpacedRanges ranges{0, 1 + below(std::min<std::int64_t>(size, 8))};
+  for (std::int64_t i = below(4); i > 0; --i) {
+    const std::int64_t step = below(2) ? std::bit_ceil<std::uint64_t>(ranges.span(0)) : ranges.span(0) + below(9);
+    if (step > 0 && step < size) ranges.repeat(step, std::min(1 + below(5), (size - ranges.span(0)) / step + 1));
+  }
+  ranges.begin = below(2) ? below(size - ranges.span(0) + 1) : below((size - ranges.span(0)) / 8 + 1) * 8;
+  ranges.begin = std::min(ranges.begin, size - ranges.span(0));
+  return ranges;
+}
 
 class Pair {
  public:
@@ -25,8 +55,13 @@ class Pair {
   void expect_ranges() { map_.expect_ranges(); }
 
   void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value) {
-    map_.fill_spaced(begin, bytes, step, count, value);
+    for_ranges(begin, bytes, step, count, [&](const SpacedRanges& ranges) { map_.fill(ranges, value); });
     for (std::int64_t i = 0; i < count; ++i) std::fill_n(bytes_.begin() + begin + i * step, bytes, value);
+  }
+
+  void fill(const SpacedRanges& ranges, std::uint8_t value) {
+    map_.fill(ranges, value);
+    for_bytes(ranges, [&](std::int64_t byte) { bytes_[byte] = value; });
   }
 
   void expect_range(std::int64_t begin, std::int64_t end) const {
@@ -47,8 +82,18 @@ class Pair {
       for (std::int64_t i = 0; i < count; ++i)
         all = all && std::all_of(bytes_.begin() + begin + i * step, bytes_.begin() + begin + i * step + bytes,
                                  [&](auto b) { return b == v; });
-      ASSERT_EQ(map_.all_spaced(begin, bytes, step, count, v), all)
-          << count << " times " << bytes << " bytes from " << begin << " in steps of " << step << ", value " << int{v};
+      bool told = true;
+      for_ranges(begin, bytes, step, count, [&](const SpacedRanges& ranges) { told = told && map_.all(ranges, v); });
+      ASSERT_EQ(told, all) << count << " times " << bytes << " bytes from " << begin << " in steps of " << step
+                           << ", value " << int{v};
+    }
+  }
+
+  void expect(const SpacedRanges& ranges) const {
+    for (const std::uint8_t v : {0, 1, 2, 255}) {
+      bool all = true;
+      for_bytes(ranges, [&](std::int64_t byte) { all = all && bytes_[byte] == v; });
+      ASSERT_EQ(map_.all(ranges, v), all) << "value " << int{v};
     }
   }
 
@@ -192,6 +237,71 @@ TEST(ByteMap, BlocksOfAMatrix) {
       ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "round " << round << ", step " << i;
     }
   }
+}
+
+// As parts of complex numbers are written: every second number, and then those between.
+TEST(ByteMap, PartsOfPairsBecomeOneRange) {
+  ByteMap map(128 * 1024, 1);
+  for (std::int64_t half = 0; half < 2; ++half) {
+    for (std::int64_t part = 0; part < 2; ++part) {
+      SpacedRanges ranges{half * 512 + part * 4, 4};
+      ASSERT_TRUE(ranges.repeat(8, 64) && ranges.repeat(1024, 128));
+      EXPECT_FALSE(map.all(ranges, 0));
+      map.fill(ranges, 0);
+      EXPECT_TRUE(map.all(ranges, 0));
+      EXPECT_EQ(map.count_nonzero(), 128 * (1024 - half * 512 - (part + 1) * 256));
+    }
+  }
+  EXPECT_TRUE(map.is_uniform(0));
+}
+
+TEST(ByteMap, RandomRanges) {
+  test::RandomRows random;
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t size = 1 + random.below(round % 4 ? 300 : 9000);
+    Pair pair(size, static_cast<std::uint8_t>(random.below(3)));
+    const auto usual = static_cast<std::uint8_t>(random.below(2));
+    for (int i = 0; i < 12; ++i) {
+      pair.fill(random_ranges(random, size), random.below(6) ? usual : static_cast<std::uint8_t>(random.below(3)));
+      for (int k = 0; k < 6; ++k) ASSERT_NO_FATAL_FAILURE(pair.expect(random_ranges(random, size)));
+      ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "round " << round << ", step " << i;
+    }
+  }
+}
+
+// What ranges say of each other is true, and they say it of ranges of the same steps.
+TEST(SpacedRanges, RandomPairs) {
+  test::RandomRows random;
+  int held = 0, apart = 0, taken = 0;
+  const auto bytes_of = [](const SpacedRanges& ranges) {
+    Bytes all(400);
+    for_bytes(ranges, [&](std::int64_t byte) { ++all[byte]; });
+    return all;
+  };
+  for (int round = 0; round < 20000; ++round) {
+    const SpacedRanges a = random_ranges(random, 400);
+    SpacedRanges b = round % 2 ? random_ranges(random, 400) : a, both = a;
+    if (round % 2 == 0) b.begin = random.below(static_cast<std::uint32_t>(400 - b.span(0) + 1));
+    const Bytes in_a = bytes_of(a), in_b = bytes_of(b);
+    ASSERT_EQ(*std::max_element(in_a.begin(), in_a.end()), 1);
+    bool holds = true, is_apart = true;
+    for (int i = 0; i < 400; ++i) {
+      holds = holds && in_a[i] >= in_b[i];
+      is_apart = is_apart && !(in_a[i] && in_b[i]);
+    }
+    ASSERT_TRUE(holds || !a.holds(b));
+    ASSERT_TRUE(is_apart || !a.is_apart(b));
+    const std::int64_t from = random.below(401), to = random.below(401);
+    ASSERT_EQ(a.covered(from, to), from < to ? std::count(in_a.begin() + from, in_a.begin() + to, 1) : 0);
+    held += a.holds(b), apart += a.is_apart(b);
+    if (!is_apart || !both.takes(b)) continue;
+    ++taken;
+    const Bytes in_both = bytes_of(both);
+    for (int i = 0; i < 400; ++i) ASSERT_EQ(in_both[i], in_a[i] + in_b[i]) << "byte " << i;
+  }
+  EXPECT_GT(held, 100);
+  EXPECT_GT(apart, 5000);
+  EXPECT_GT(taken, 300);
 }
 
 }  // namespace
