@@ -30,6 +30,23 @@ struct FloatRows {
   bool one;
 };
 
+// Rows of pairs of floats, as the parts of complex numbers lie: from one pair to the next two floats, from the first
+// number of a pair to the second one `second` floats: 1, -1 where they change places, 0 where the first one counts
+// twice. Where only first numbers are asked for, no others are read.
+struct FloatPairs {
+  const float* data;
+  std::ptrdiff_t step;
+  int second;
+};
+
+// Elements of 4 bytes of `rows` rows that come together: of each row those of `count` runs by turns, n of each; from
+// one run to the next `between` elements, `step` from one element of a run to its next.
+struct Interleaved {
+  const void* data;
+  std::ptrdiff_t row_step, between, step;
+  std::size_t rows, count, n;
+};
+
 // Elements of bfloat16, or one number of float32 for all of them.
 struct Bfloat16Row {
   const std::uint16_t* data;  // null: the number
@@ -56,6 +73,9 @@ struct Kernels {
   void (*load_bits)(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst);
   void (*store_bits)(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst, std::ptrdiff_t stride);
 
+  // Rows of n * count elements without gaps, bit for bit; from one to the next `out_step`.
+  void (*interleave)(const Interleaved& from, void* out, std::ptrdiff_t out_step);
+
   // out[i] = op(a[i], b[i]), op(a[i], b), op(a, b[i]); unary operators ignore b. `out` may be `a` or `b`.
   // bypass gives a. average is not an elementwise operator. Returns the `largest` of what it wrote, which costs less
   // than to read it again; of NaNs, whose payload is open, one that is larger than infinity.
@@ -65,6 +85,10 @@ struct Kernels {
   // The same of `rows` rows of n floats. `out` may be rows of a or of b.
   std::uint32_t (*alu_rows)(AluOp, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
                             std::size_t rows, std::size_t n);
+  // The same of `rows` rows of n pairs, for operators of two operands. `out` has pairs, too, of which only the first
+  // numbers are computed, and written, where `first_only`.
+  std::uint32_t (*alu_pairs)(AluOp, const FloatPairs& a, const FloatPairs& b, float* out, std::ptrdiff_t out_step,
+                             std::size_t rows, std::size_t n, bool first_only);
 
   // The same of a row of bfloat16: each result is rounded once more. `out` may be a or b. Returns the `largest` of the
   // elements it wrote.

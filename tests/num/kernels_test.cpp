@@ -147,6 +147,27 @@ TEST_P(FastKernels, Bits) {
       }
 }
 
+// Runs that come together, of elements anywhere: few and many runs, long and short steps, backwards, too.
+TEST_P(FastKernels, Interleave) {
+  constexpr std::size_t kRows = 3;
+  for (const std::size_t count : {1u, 2u, 3u, 4u, 5u, 8u, 9u, 24u})
+    for (const std::size_t n : {0u, 1u, 7u, 16u, 33u, 100u})
+      for (const std::ptrdiff_t step : {1, 2, 4, 5, 16, -2, 0})
+        for (const std::ptrdiff_t between : {std::ptrdiff_t{1}, std::ptrdiff_t{-1}, std::ptrdiff_t{300}}) {
+          const std::size_t reach = 24 * 300 + 100 * 16;
+          const auto words = rng.words(2 * reach + kRows * 11);
+          const Interleaved from{words.data() + reach, 11, between, step, kRows, count, n};
+          const std::size_t width = count * n;
+          std::vector<std::uint32_t> a(kRows * (width + 3), 7u), b = a;
+          plain.interleave(from, a.data(), static_cast<std::ptrdiff_t>(width + 3));
+          fast.interleave(from, b.data(), static_cast<std::ptrdiff_t>(width + 3));
+          ASSERT_EQ(a, b) << count << " runs of " << n << ", steps " << step << " and " << between;
+          for (std::size_t i = 0; i < width; ++i)
+            ASSERT_EQ(a[2 * (width + 3) + i], words[reach + 22 + i / count * static_cast<std::size_t>(step) +
+                                                    i % count * static_cast<std::size_t>(between)]);
+        }
+}
+
 TEST_P(FastKernels, FloatOperators) {
   for (AluOp op : ops(is_float_op))
     for (std::size_t n : lengths()) {
@@ -187,6 +208,36 @@ TEST_P(FastKernels, FloatOperatorsOnRows) {
             ASSERT_TRUE(same(wanted, {got, got + n})) << name(op) << " n " << n << " row " << row;
           }
         }
+    }
+}
+
+// Pairs whose numbers stay, change places or count twice; first numbers alone, beside which nothing is written.
+TEST_P(FastKernels, FloatOperatorsOnPairs) {
+  constexpr std::size_t kRows = 3;
+  const auto is_binary = [](AluOp op) { return info(op).cls == AluClass::arith && op != AluOp::average; };
+  for (AluOp op : ops(is_binary))
+    for (std::size_t n : {0u, 1u, 3u, 4u, 7u, 8u, 16u, 21u}) {
+      const auto width = static_cast<std::ptrdiff_t>(2 * n + 2);
+      const std::vector<float> x = rng.floats(kRows * (2 * n + 2)), y = rng.floats(kRows * (2 * n + 2));
+      for (int kind = 0; kind < 18; ++kind) {
+        const int of_a = kind % 3 - 1, of_b = kind / 3 % 3 - 1;
+        const bool first_only = kind >= 9;
+        const FloatPairs left{x.data() + 1, width, of_a}, right{y.data() + 1, n % 2 ? width : 0, of_b};
+        std::vector<float> a(kRows * (2 * n + 2), 7.0f), b = a;
+        const std::uint32_t told = plain.alu_pairs(op, left, right, a.data(), width, kRows, n, first_only);
+        const std::uint32_t told_too = fast.alu_pairs(op, left, right, b.data(), width, kRows, n, first_only);
+        ASSERT_TRUE(same(a, b)) << name(op) << " n " << n << " kind " << kind;
+        ASSERT_TRUE(told == told_too || std::min(told, told_too) > 0x7f800000) << name(op) << " n " << n;
+        for (std::size_t i = 0; i < kRows * n; ++i) {
+          const auto row = static_cast<std::ptrdiff_t>(i / n), pair = static_cast<std::ptrdiff_t>(2 * (i % n));
+          const float *first = left.data + row * left.step + pair, *second = right.data + row * right.step + pair;
+          float wanted[2] = {0, 7.0f};
+          plain.alu_vv(op, first, second, wanted, 1);
+          if (!first_only) plain.alu_vv(op, first + of_a, second + of_b, wanted + 1, 1);
+          const float* got = a.data() + row * width + pair;
+          ASSERT_TRUE(same({wanted, wanted + 2}, {got, got + 2})) << name(op) << " n " << n << " kind " << kind;
+        }
+      }
     }
 }
 

@@ -171,6 +171,60 @@ isa::Program random_integers(Random& random) {
   return k.finish();
 }
 
+// Parts of complex numbers, as products of them lie: pairs, pairs whose numbers change places, the first or the second
+// numbers alone or twice, here and there the same ones in all groups.
+class PairViews {
+ public:
+  PairViews(Kernel& k, Random& random) : k_(k), random_(random) {}
+
+  // [rows, groups, size, 2], or [rows, groups, size]
+  View view(bool are_pairs, bool writable) {
+    const View tile = loaded();
+    const std::int64_t part = static_cast<std::int64_t>(random_() % 2);
+    const auto kind = random_() % (writable ? 1 : 4);
+    const View number = tile.select(3, part);
+    if (!are_pairs) return kind == 3 ? spread(number) : number;
+    if (kind == 1) return swapped(tile);
+    if (kind >= 2) return (kind == 3 ? spread(number) : number).expand_dim(3).broadcast(3, 2);
+    return tile;
+  }
+  void store() {
+    for (std::size_t i = 0; i < tiles_.size(); ++i)
+      k_.dma_copy({.dst = k_.output("out" + std::to_string(i), tiles_[i].shape(), DType::float32), .src = tiles_[i]});
+  }
+
+ private:
+  View loaded() {
+    const View whole = k_.sbuf({rows_, groups_, size_ + wider_, 2}, DType::float32);
+    k_.dma_copy({.dst = whole, .src = k_.input("in" + std::to_string(tiles_.size()), whole.shape(), DType::float32)});
+    return tiles_.emplace_back(whole).slice(2, wider_ / 2, size_);
+  }
+  View spread(const View& number) const { return number.slice(1, 0, 1).broadcast(1, groups_); }
+  View swapped(const View& tile) const {
+    const std::int64_t group = 2 * (size_ + wider_);
+    return tile.ap({{groups_ * group, rows_}, {group, groups_}, {2, size_}, {-1, 2}}, tile.offset() + 1);
+  }
+
+  Kernel& k_;
+  Random& random_;
+  const std::int64_t rows_ = one_of(random_, {1, 3, 128}), groups_ = one_of(random_, {1, 2, 5}),
+                     size_ = one_of(random_, {1, 3, 4, 8, 21, 64}), wider_ = one_of(random_, {0, 0, 2, 3});
+  std::vector<View> tiles_;
+};
+
+isa::Program random_pairs(Random& random) {
+  Kernel k("pairs");
+  PairViews views(k, random);
+  const bool are_pairs = random() % 3, in_place = random() % 4 == 0;
+  const View x = views.view(are_pairs, in_place), y = views.view(are_pairs, false);
+  k.tensor_tensor({.dst = in_place ? x : views.view(are_pairs, true),
+                   .data1 = x,
+                   .data2 = y,
+                   .op = random() % 10 ? any_op(random) : AluOp::logical_xor});
+  views.store();
+  return k.finish();
+}
+
 using Arrays = std::map<std::string, std::vector<std::uint16_t>>;  // of 32 bits two halves
 
 Arrays random_arrays(const isa::Program& program, Random& random) {
@@ -210,6 +264,8 @@ void expect_bits_of_the_definition(isa::Program (*make)(Random&)) {
 }
 
 TEST(Grid, EveryLayoutGivesTheBitsOfTheDefinition) { expect_bits_of_the_definition(random_program); }
+
+TEST(Grid, EveryLayoutOfPairsGivesTheBitsOfTheDefinition) { expect_bits_of_the_definition(random_pairs); }
 
 TEST(Grid, EveryLayoutOfIntegersGivesTheBitsOfTheDefinition) { expect_bits_of_the_definition(random_integers); }
 

@@ -220,7 +220,8 @@ Factor as_factor(const Run& r, const Tile& t, std::vector<float>& buffer) {
     return {t.dtype, t.data, t.row_bytes / t.element_bytes(), true};
   buffer.resize(t.count());
   const bool together = is_regular(t) && t.free_size <= static_cast<std::int64_t>(kChunk);
-  const std::int64_t block = together ? static_cast<std::int64_t>(kChunk) / t.free_size : 1;
+  const std::int64_t at_once = t.dtype == DType::float32 ? t.rows : static_cast<std::int64_t>(kChunk) / t.free_size;
+  const std::int64_t block = together ? at_once : 1;
   Rows rows(r, t);
   for (std::int64_t row = 0; row < t.rows; row += block) {
     const std::int64_t count = std::min(block, t.rows - row);

@@ -136,6 +136,10 @@ void run(Run& r) {
   Tile d = r.tile(dst), a = r.tile(data1), b = r.tile(data2);
   if (run_narrow(r, d, a, b)) return;
   follow_memory(d, a, b);
+  if (map_pairs(r, d, a, b, [&](const PairPiece& p) {
+        return r.k.alu_pairs(r.alu(op), p.in[0], p.in[1], p.out, p.out_step, p.rows, p.n, p.first_only);
+      }))
+    return;
   const GridInput inputs[] = {{&a}, {&b}};
   if (map_grid(r, d, inputs, kAnyPiece, [&](const GridPiece& p) {
         return r.k.alu_rows(r.alu(op), p.in[0], p.in[1], p.out, p.out_step, p.rows, p.n);

@@ -176,6 +176,31 @@ bool Box::move_parts(const Kernels& k, const std::byte* from, std::byte* to) con
   return true;
 }
 
+// Words that are written without a gap, from up to a few runs by turns, by vectors.
+bool Box::move_runs(const Kernels& k, const std::byte* from, std::byte* to) const {
+  constexpr std::int64_t kFewRuns = 8, kLeast = 16;
+  const Axis inner = axes_[rank_ - 1], next = rank_ > 1 ? axes_[rank_ - 2] : Axis{1, 0, 0};
+  const bool take_turns = inner.count <= kFewRuns && next.to == inner.count;
+  if (inner.to != 1 || (take_turns ? inner.count * next.count : inner.count) < kLeast) return false;
+  const int rows = rank_ - (take_turns ? 3 : 2);
+  const Axis outer = rows >= 0 ? axes_[rows] : Axis{1, 0, 0};
+  Interleaved runs{nullptr,
+                   outer.from,
+                   0,
+                   inner.from,
+                   static_cast<std::size_t>(outer.count),
+                   1,
+                   static_cast<std::size_t>(inner.count)};
+  if (take_turns)
+    runs.between = inner.from, runs.count = runs.n, runs.step = next.from,
+    runs.n = static_cast<std::size_t>(next.count);
+  for_outer(std::max(rows, 0), sizeof(std::uint32_t), from, to, [&](const std::byte* here, std::byte* there) {
+    runs.data = here;
+    k.interleave(runs, there, outer.to);
+  });
+  return true;
+}
+
 template <class Word>
 void Box::move_steps(const std::byte* from, std::byte* to) const {
   const Axis inner = axes_[rank_ - 1];
@@ -189,7 +214,7 @@ void Box::move(const Kernels& k, int size, const std::byte* from, std::byte* to)
   if (way_ == Way::one) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(size)));
   if (way_ == Way::blocks) return move_blocks(size, from, to);
   if (way_ == Way::squares) return move_squares(k, size, from, to);
-  if (size == 4 && move_parts(k, from, to)) return;
+  if (size == 4 && (move_parts(k, from, to) || move_runs(k, from, to))) return;
   if (size == 4) return move_steps<std::uint32_t>(from, to);
   if (size == 2) return move_steps<std::uint16_t>(from, to);
   move_steps<std::uint8_t>(from, to);

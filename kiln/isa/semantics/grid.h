@@ -30,6 +30,18 @@ struct GridPiece {
 bool map_grid(const Run& r, const Tile& dst, std::span<const GridInput> inputs, std::size_t most,
               FunctionRef<std::uint32_t(const GridPiece&)> body);
 
+// The same of tiles whose innermost elements are pairs, as the parts of complex numbers lie, or the first numbers of
+// pairs alone: `rows` rows of n pairs.
+struct PairPiece {
+  std::size_t rows, n;
+  FloatPairs in[2];
+  float* out;
+  std::ptrdiff_t out_step;
+  bool first_only;
+};
+bool map_pairs(const Run& r, const Tile& dst, const Tile& a, const Tile& b,
+               FunctionRef<std::uint32_t(const PairPiece&)> body);
+
 // Where the kernel alone decides.
 inline constexpr std::size_t kAnyPiece = std::size_t{1} << 30;
 

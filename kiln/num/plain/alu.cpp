@@ -167,6 +167,24 @@ std::uint32_t alu_rows(AluOp op, const FloatRows& a, const FloatRows& b, float* 
   return found;
 }
 
+std::uint32_t alu_pairs(AluOp op, const FloatPairs& a, const FloatPairs& b, float* out, std::ptrdiff_t out_step,
+                        std::size_t rows, std::size_t n, bool first_only) {
+  std::uint32_t found = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = static_cast<std::ptrdiff_t>(r);
+    const float *x = a.data + row * a.step, *y = b.data + row * b.step;
+    float* to = out + row * out_step;
+    for (std::size_t i = 0; i < n; ++i, x += 2, y += 2, to += 2) {
+      const float first = arith(op, *x, *y), second = first_only ? 0.0f : arith(op, x[a.second], y[b.second]);
+      const float results[] = {first, second};
+      const std::size_t count = first_only ? 1 : 2;
+      std::copy_n(results, count, to);
+      found = std::max(found, largest(sizeof *to, to, 1, count));
+    }
+  }
+  return found;
+}
+
 void alu_narrow(AluOp op, DType t, const void* a, const void* b, void* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t at = i * static_cast<std::size_t>(size_bytes(t));
