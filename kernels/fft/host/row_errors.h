@@ -28,8 +28,9 @@ Size size_of(const float* numbers, std::int64_t count, std::int64_t parts);
 // whose errors have no second part that could be the larger one.
 bool is_inexact(const Size& size, double expected, std::int64_t count, bool real);
 
-// Errors of rows that are not random, times those of random ones, as they were seen; those of chirps with finer sums.
-inline constexpr double kNotRandom = 3, kChirp = 1.8;
+// Errors of rows that are not random, times those of random ones, as they were seen; those of chirps with finer sums,
+// the largest ones with a little noise: a number that comes first is so large that all others are rounded to its size.
+inline constexpr double kNotRandom = 3, kChirp = 2.6;
 // Whether a row of x has numbers beside which most others are small.
 bool comes_of_peak(const kernels::TransformConfig& config, const float* row);
 

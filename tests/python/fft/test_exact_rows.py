@@ -37,6 +37,14 @@ def test_rows_that_are_not_random(n):
             assert_close(got, getattr(np.fft, call)(wide(given), **more), 1e-6, f"{call} of {name}")
 
 
+@pytest.mark.parametrize("seed", [45, 100, 136])
+def test_chirps_with_a_little_noise(seed):
+    """The first sums are one large number for each of the second ones, and 127 small ones that are rounded to its
+    size; of real rows, up to 1.2e-6 where the large one comes first."""
+    x = _rows(16384, np.random.default_rng(seed))["noise"].real.astype(np.float32)
+    assert_close(fft.rfft(x, backend="simulator"), np.fft.rfft(wide(x)), 1e-6)
+
+
 @pytest.mark.parametrize("n", [474, 830])
 def test_constant_spectra(n):
     """Sums of 79 and 83 times the same number."""
