@@ -162,9 +162,26 @@ class Seen {
   std::uint32_t mark_;
 };
 
+// Whether so few of some numbers meet another one in a small table that they cannot repeat: mostly so, and seen sooner
+// than which ones do.
+bool are_apart(std::span<const std::uint32_t> some) {
+  constexpr int kPlacesBits = 15, kWordBits = 6;
+  std::array<std::uint64_t, std::size_t{1} << (kPlacesBits - kWordBits)> taken = {};
+  int met = 0;
+  for (const std::uint32_t v : some) {
+    const std::uint32_t place = v * 2654435761u >> (32 - kPlacesBits);
+    std::uint64_t& word = taken[place >> kWordBits];
+    const std::uint64_t bit = std::uint64_t{1} << (place % (1u << kWordBits));
+    met += (word & bit) != 0;
+    word |= bit;
+  }
+  return met < kFewRepeated;
+}
+
 // Whether numbers of a row are the same again and again but for their signs.
 bool repeats(const float* row, std::int64_t width) {
   const SomeNumbers some(row, width);
+  if (are_apart(some.all())) return false;
   Seen seen;
   int repeated = 0;
   for (const std::uint32_t v : some.all()) {

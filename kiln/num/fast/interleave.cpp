@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/plain/plain.h"
@@ -24,7 +25,7 @@ using Tag = hn::ScalableTag<std::uint32_t>;
 using Signed = hn::RebindToSigned<Tag>;
 using Vec = hn::Vec<Tag>;
 constexpr std::size_t kLanes = hn::MaxLanes(Tag());
-constexpr std::size_t kMostWindows = 4, kMostPhases = 8;  // beyond these, elements are as well moved one by one
+constexpr std::size_t kMostWindows = 8, kMostPhases = 8;  // beyond these, elements are as well moved one by one
 
 // Elements that follow each other, and which of them come to lie in which lanes of a result.
 struct Window {
@@ -93,7 +94,7 @@ void put_phase(const Phase& phase, const Places& p) {
         return hn::TableLookupLanes(hn::MaskedLoad(read[w], d, at + phase.window[w].first), order[w]);
       };
       Vec result = of(0);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (std::size_t w = 1; w < kWindows; ++w) result = hn::IfThenElse(written[w], of(w), result);
       if constexpr (kWhole)
         hn::StoreU(result, d, to);
@@ -103,12 +104,16 @@ void put_phase(const Phase& phase, const Places& p) {
   }
 }
 
+template <bool kWhole, std::size_t... kIndex>
+void put_windows(const Phase& phase, const Places& p, std::index_sequence<kIndex...>) {
+  static constexpr std::array<void (*)(const Phase&, const Places&), sizeof...(kIndex)> kWays = {
+      &put_phase<kIndex + 1, kWhole>...};
+  kWays[phase.windows - 1](phase, p);
+}
+
 void put(const Phase& phase, const Places& p) {
-  using Way = void (*)(const Phase&, const Places&);
-  static constexpr Way kWays[2][kMostWindows] = {
-      {&put_phase<1, false>, &put_phase<2, false>, &put_phase<3, false>, &put_phase<4, false>},
-      {&put_phase<1, true>, &put_phase<2, true>, &put_phase<3, true>, &put_phase<4, true>}};
-  kWays[phase.lanes == kLanes ? 1 : 0][phase.windows - 1](phase, p);
+  constexpr std::make_index_sequence<kMostWindows> kAll;
+  phase.lanes == kLanes ? put_windows<true>(phase, p, kAll) : put_windows<false>(phase, p, kAll);
 }
 
 // False: the elements are better moved one by one.

@@ -427,7 +427,7 @@ HWY_INLINE void put_turned(const float* turned, std::size_t stride, const Output
 std::uint32_t multiply_columns(const Source& a, const Source& b, const Output& out, std::size_t k, std::size_t m,
                                std::size_t n, const Looks& looks, const Soon& soon) {
   thread_local std::vector<float> turned;
-  const std::size_t stride = divide_up(m, kSide) * kSide;
+  const std::size_t stride = packed_stride(m);
   turned.resize(divide_up(n, kSide) * kSide * stride);  // whole squares
   multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(stride), false}, k, n, m,
            {b, k, n, looks.at_b, looks.at_a && n >= kWorthALook, looks.known_b}, soon);
