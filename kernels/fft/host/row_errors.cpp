@@ -162,26 +162,29 @@ class Seen {
   std::uint32_t mark_;
 };
 
-// Whether so few of some numbers meet another one in a small table that they cannot repeat: mostly so, and seen sooner
-// than which ones do.
-bool are_apart(std::span<const std::uint32_t> some) {
+// Whether so few numbers of a row meet another one in a small table that they cannot repeat: mostly so, and seen sooner
+// than which ones do. Of rows that are mostly zeros nothing is said.
+bool are_apart(const float* row, std::int64_t width) {
   constexpr int kPlacesBits = 15, kWordBits = 6;
   std::array<std::uint64_t, std::size_t{1} << (kPlacesBits - kWordBits)> taken = {};
-  int met = 0;
-  for (const std::uint32_t v : some) {
-    const std::uint32_t place = v * 2654435761u >> (32 - kPlacesBits);
+  std::uint64_t count = 0, met = 0;
+  for (const std::int64_t at : some_places(width)) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(std::abs(row[at]));
+    const std::uint32_t place = (bits >> (kFreeBits - 1)) * 2654435761u >> (32 - kPlacesBits);
+    const std::uint64_t counts = has_many_bits(bits);  // 0 or 1: without a branch, which would be guessed wrong
+    const std::uint32_t bit = place % (1u << kWordBits);
     std::uint64_t& word = taken[place >> kWordBits];
-    const std::uint64_t bit = std::uint64_t{1} << (place % (1u << kWordBits));
-    met += (word & bit) != 0;
-    word |= bit;
+    met += word >> bit & counts;
+    word |= counts << bit;
+    count += counts;
   }
-  return met < kFewRepeated;
+  return count >= kEnough && met < kFewRepeated;
 }
 
 // Whether numbers of a row are the same again and again but for their signs.
 bool repeats(const float* row, std::int64_t width) {
+  if (are_apart(row, width)) return false;
   const SomeNumbers some(row, width);
-  if (are_apart(some.all())) return false;
   Seen seen;
   int repeated = 0;
   for (const std::uint32_t v : some.all()) {

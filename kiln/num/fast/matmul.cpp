@@ -317,7 +317,10 @@ std::uint32_t multiply(const Source& a, const Source& b, const Output& out, std:
   std::uint32_t largest = 0;
   float* const packed_b = scratch(k * (kPanelWidth + packed_stride(m)) + kLanes);
   float* const packed_a = packed_b + k * kPanelWidth;
-  if (a.is_packed_first()) pack_all(a, k, m, packed_a);
+  if (a.is_packed_first()) {
+    pack_all(a, k, m, packed_a);
+    ranges.reads_a_at(source_of({packed_a, static_cast<std::ptrdiff_t>(packed_stride(m))}));
+  }
   const Columns columns_a{a, a.is_packed_first() ? packed_a : nullptr, k, m};
   LinesOfRows next(b, n, soon);
   for (std::size_t column = 0; column < n; column += kPanelWidth) {

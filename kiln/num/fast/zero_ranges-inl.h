@@ -263,6 +263,9 @@ class ZeroRanges {
     }
   }
 
+  // The first operand is read sooner where it was packed to.
+  void reads_a_at(const Source& packed) { a_ = packed; }
+
   // Whether columns of a alone are enough to leave something out.
   bool leaves_out() const { return leaves_out(RowRange{0, k_}); }
 
@@ -302,7 +305,7 @@ class ZeroRanges {
     return Magnitudes::allow_leaving_out(magnitudes_a_, magnitudes ? *magnitudes : of(panel, width));
   }
 
-  const Source& a_;
+  Source a_;
   std::size_t k_, m_;
   bool in_b_, knows_a_ = false;
   const PartRuns* runs_;
