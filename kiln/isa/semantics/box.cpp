@@ -177,12 +177,16 @@ bool Box::move_parts(const Kernels& k, const std::byte* from, std::byte* to) con
 }
 
 // Words that are written without a gap, from up to a few runs by turns, by vectors.
-bool Box::move_runs(const Kernels& k, const std::byte* from, std::byte* to) const {
+bool Box::move_runs(const Kernels& k, const std::byte* from, std::byte* to) {
   constexpr std::int64_t kFewRuns = 8, kLeast = 16;
   const Axis inner = axes_[rank_ - 1], next = rank_ > 1 ? axes_[rank_ - 2] : Axis{1, 0, 0};
   const bool take_turns = inner.count <= kFewRuns && next.to == inner.count;
   if (inner.to != 1 || (take_turns ? inner.count * next.count : inner.count) < kLeast) return false;
   const int rows = rank_ - (take_turns ? 3 : 2);
+  if (rows > 0) {  // as many as there are: each call finds out how vectors come together
+    const auto is_shorter = [](const Axis& a, const Axis& b) { return a.count < b.count; };
+    std::swap(*std::max_element(axes_, axes_ + rows + 1, is_shorter), axes_[rows]);
+  }
   const Axis outer = rows >= 0 ? axes_[rows] : Axis{1, 0, 0};
   Interleaved runs{nullptr,
                    outer.from,
@@ -212,6 +216,8 @@ void Box::move_steps(const std::byte* from, std::byte* to) const {
 void Box::move(const Kernels& k, int size, const std::byte* from, std::byte* to) {
   if (way_ == Way::unknown) arrange();
   if (way_ == Way::one) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(size)));
+  constexpr std::int64_t kShort = 4;  // words of which a vector moves several runs at once
+  if (way_ == Way::blocks && size == 4 && axes_[rank_ - 1].count < kShort && move_runs(k, from, to)) return;
   if (way_ == Way::blocks) return move_blocks(size, from, to);
   if (way_ == Way::squares) return move_squares(k, size, from, to);
   if (size == 4 && (move_parts(k, from, to) || move_runs(k, from, to))) return;

@@ -59,7 +59,7 @@ class Box {
   void move_blocks(int size, const std::byte* from, std::byte* to) const;
   void move_squares(const Kernels& k, int size, const std::byte* from, std::byte* to) const;
   bool move_parts(const Kernels& k, const std::byte* from, std::byte* to) const;
-  bool move_runs(const Kernels& k, const std::byte* from, std::byte* to) const;
+  bool move_runs(const Kernels& k, const std::byte* from, std::byte* to);
   template <class Word>
   void move_steps(const std::byte* from, std::byte* to) const;
 

@@ -89,7 +89,15 @@ std::uint32_t each_pair(const Fn fn, const Rows& r) {
       hn::BlendedStore(result, exists, d, out + i);
     };
     std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) put(fn(d, a.get(x + i), b.get(y + i)), written, i);
+    for (; i + kLanes <= n; i += kLanes) {
+      const Vec result = fn(d, a.get(x + i), b.get(y + i));
+      if constexpr (kFirstOnly) {
+        put(result, written, i);
+      } else {
+        magnitude.add(result);
+        hn::StoreU(result, d, out + i);
+      }
+    }
     if (i == n) continue;
     const Vec last = fn(d, a.get_part(x + i, n - i), b.get_part(y + i, n - i));
     put(last, hn::And(written, hn::FirstN(d, n - i)), i);
