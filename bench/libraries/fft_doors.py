@@ -11,7 +11,7 @@ from best_times import best_times, ratios
 from kiln import fft
 
 SHAPES = ((1, 64), (1, 1024), (1, 4096), (128, 64), (128, 1024), (128, 4096), (1, 65536))
-INVERSE_SHAPES = ((128, 1024), (128, 4096), (16, 8192), (100, 1009), (4, 32768))
+INVERSE_SHAPES = ((128, 1024), (128, 4096), (16, 8192), (100, 1009), (4, 32768), (128, 20000))
 CALLS = [("fft", shape) for shape in SHAPES] + [("ifft", shape) for shape in INVERSE_SHAPES]
 ROUNDS = 12
 NUMBERS = 1 << 17  # of a round, at least
