@@ -2,7 +2,7 @@
 #include "kiln/num/plain/plain.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/num/fast/alu_pairs.cpp"
+#define HWY_TARGET_INCLUDE "kiln/num/fast/alu_pairs.cpp"  // NOLINT: the name is Highway's
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
