@@ -458,6 +458,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
 
 Free RegionEmitter::free_of(const Shape& shape, std::size_t row_dims_of) const {
   Free out{layout_.packed, {}};
+  out.dims.reserve(shape.size());
   for (std::size_t d = 0; d < shape.size(); ++d) out.dims.push_back(d < row_dims_of ? 1 : shape[d]);
   if (row_dims_of < shape.size() && shape[row_dims_of] > 1) out.dims[row_dims_of] /= layout_.parts;
   if (columns_ && !out.dims.empty() && out.dims.back() == columns_->extent) out.dims.back() = columns_->size;
