@@ -18,21 +18,6 @@ namespace {
 constexpr std::int64_t kPiece = 512;  // columns of a product that are finished and stored together
 }
 
-void RegionOptions::forget_asked() const {
-  std::apply([](const auto&... option) { (option.forget(), ...); }, all());
-}
-
-bool RegionOptions::is_same_with(const RegionOptions& others) const {
-  const auto same = [](const auto& option, const auto& other) {
-    return !option.was_asked() || option.says_the_same(other);
-  };
-  return std::apply(
-      [&](const auto&... option) {
-        return std::apply([&](const auto&... other) { return (same(option, other) && ...); }, others.all());
-      },
-      all());
-}
-
 RegionEmitter::RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& fusion, int region, const Layout& layout,
                              Storage& storage, const Arch& arch, const RegionOptions& options)
     : k_(k),
