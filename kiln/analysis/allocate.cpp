@@ -56,13 +56,15 @@ void hold_shared_bytes(const Liveness& liveness, std::vector<Item>& items) {
   }
 }
 
-// The most bytes of one partition that are alive at one moment, every item in its place.
-std::int64_t fullest_partition(const std::vector<Item>& items, const Layout& layout) {
+// The most bytes of one partition that are alive at one moment, every item in its place. `apart`: those that are alive
+// together share no bytes.
+std::int64_t fullest_partition(const std::vector<Item>& items, const Layout& layout, bool apart) {
   std::int64_t most = 0;
+  std::vector<Demand> here;
   for (int q = 0; q < layout.quadrants; ++q) {
-    std::vector<Demand> here;
+    here.clear();
     for (const Item& item : items) {
-      if (item.mask >> q & 1) here.push_back({item.live, item.bytes, item.offset, 1, 1, true});
+      if (item.mask >> q & 1) here.push_back({item.live, item.bytes, item.offset, 1, 1, !apart});
     }
     most = std::max(most, find_peak(here, layout.available_bytes).bytes);
   }
@@ -86,6 +88,7 @@ class MemoryAllocation {
   MemoryAllocation(const Program& program, const Arch& arch, const Liveness& liveness, Memory memory, Allocation& out)
       : memory_(memory),
         items_(used_tensors(program, liveness, memory)),
+        some_by_hand_(std::ranges::any_of(items_, &Item::placed)),
         layout_(layout_of(arch, memory)),
         use_(out.use(memory)),
         out_(out) {
@@ -138,7 +141,7 @@ class MemoryAllocation {
   void take_places() {
     const auto spans_all = [&](const Item& item) { return item.quadrants == layout_.quadrants; };
     if (use_.in_place || !std::all_of(items_.begin(), items_.end(), spans_all))
-      use_.peak_bytes = fullest_partition(items_, layout_);
+      use_.peak_bytes = fullest_partition(items_, layout_, !use_.in_place && !some_by_hand_);
     for (const Item& item : items_) {
       out_.address[item.tensor] = item.address();
       use_.highest_bytes = std::max(use_.highest_bytes, item.offset + item.bytes);
@@ -147,6 +150,7 @@ class MemoryAllocation {
 
   Memory memory_;
   std::vector<Item> items_;
+  bool some_by_hand_;
   Layout layout_;
   MemoryUse& use_;
   Allocation& out_;

@@ -30,7 +30,8 @@ CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptio
       options_(options),
       number_(number),
       reorder_(options.reorder.value()),
-      plan_(make_plan(program, arch, change_of(options, number))),
+      own_plan_(std::make_shared<const Plan>(make_plan(program, arch, change_of(options, number)))),
+      plan_(*own_plan_),
       log_(number, prefix, std::ranges::any_of(plan_.ops.kinds(), &Op::crosses)),
       progress_(plan_, log_.events()),
       dependencies_(program, plan_, change_of(options, number), reorder_),
@@ -39,6 +40,12 @@ CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptio
       compute_(arch),
       array_(arch.timing.matmul),
       dma_(arch, pair) {}
+
+std::unique_ptr<CoreModel> CoreModel::fork() const {
+  std::unique_ptr<CoreModel> other(new CoreModel(*this));
+  other->progress_.read_from(other->log_.events());
+  return other;
+}
 
 void CoreModel::expect(double instructions) {
   constexpr double kMost = 4e6;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -55,7 +56,9 @@ class CoreModel {
   // `pair`: the other core takes half of the HBM stack. `prefix`: of the names of lanes.
   CoreModel(const isa::Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair,
             const std::string& prefix);
-  CoreModel(const CoreModel&) = delete;
+  CoreModel& operator=(const CoreModel&) = delete;
+  // One more core, which has come as far as this one.
+  std::unique_ptr<CoreModel> fork() const;
 
   const isa::Program& program() const { return program_; }
   const Plan& plan() const { return plan_; }
@@ -93,6 +96,7 @@ class CoreModel {
   void end_ramps() { dependencies_.end_ramps(); }
 
  private:
+  CoreModel(const CoreModel&) = default;
   const Op& begin(Issue& issue, isa::InstructionId id);
   void start(const Issue& issue, const Ready& known);
   void start_next();
@@ -117,7 +121,8 @@ class CoreModel {
   const TimingOptions& options_;
   int number_;
   bool reorder_;
-  Plan plan_;
+  std::shared_ptr<const Plan> own_plan_;  // the same in forks
+  const Plan& plan_;
   double expected_ = 0;  // executed instructions
 
   EventLog log_;

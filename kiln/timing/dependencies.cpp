@@ -22,7 +22,7 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
 
 Regions& Dependencies::regions(TensorUse& of, const Tensor& tensor) {
   const bool shares = tensor.address && is_on_chip(tensor.memory);
-  std::unique_ptr<Regions>& out = shares ? placed_[tensor.memory == Memory::psum] : of.regions;
+  Copied<Regions>& out = shares ? placed_[tensor.memory == Memory::psum] : of.regions;
   if (out) return *out;
   if (spare_.empty()) {
     out = std::make_unique<Regions>();
@@ -45,7 +45,7 @@ void Dependencies::declare(TensorId id) {
 
 void Dependencies::release_for_good(TensorId id) {
   if (!tensors_.has(id) || !tensors_[id].regions) return;
-  std::unique_ptr<Regions> gone = std::move(tensors_[id].regions);
+  Copied<Regions> gone = std::move(tensors_[id].regions);
   if (!gone->is_small()) return;
   gone->clear();
   spare_.push_back(std::move(gone));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "kiln/base/copied.h"
 #include "kiln/timing/access_boxes.h"
 #include "kiln/timing/by_tensor.h"
 #include "kiln/timing/loop_writers.h"
@@ -51,7 +52,12 @@ class Dependencies {
   struct TensorUse {
     Users users = kNoUsers;
     OpId first = kNoOp;
-    std::unique_ptr<Regions> regions = {};  // of a tensor without an address
+    Copied<Regions> regions = {};  // of a tensor without an address
+  };
+  // Of tensors that are gone, to be used again; a copy has none.
+  struct Spare : std::vector<Copied<Regions>> {
+    Spare() = default;
+    Spare(const Spare&) : Spare() {}
   };
   isa::TensorId tensor_of(const Use& use) const { return program_.accesses[use.access].tensor; }
   Regions& regions(TensorUse& of, const isa::Tensor& tensor);
@@ -64,9 +70,9 @@ class Dependencies {
   const Plan& plan_;
   bool reorder_;
   AccessBoxes boxes_;
-  std::unique_ptr<Regions> placed_[2];  // of tensors with an address, in SBUF and in PSUM
+  Copied<Regions> placed_[2];  // of tensors with an address, in SBUF and in PSUM
   ByTensor<TensorUse> tensors_;
-  std::vector<std::unique_ptr<Regions>> spare_;  // of tensors that are gone
+  Spare spare_;
   std::vector<Turns> turns_;
   std::vector<std::uint32_t> turns_of_;  // by tensor, into turns_; empty: no tensor has any
   LoopWriters loop_writers_;             // list scheduler

@@ -19,7 +19,7 @@ void ListScheduler::hold(const Progress& progress) {
   Held& held = places_[place];
   held.waiters.clear();
   held.missing = 0;
-  place_of_.resize(progress.op_count(), kNone);
+  while (place_of_.size() < progress.op_count()) place_of_.push_back(kNone);
   place_of_[held.issue.op] = place;
   ++held_;
   for (const auto* deps : {&held.issue.deps, &held.issue.early}) {
@@ -73,6 +73,7 @@ ListScheduler::Chosen ListScheduler::choose(const Progress& progress, const Stay
   Best best;
   for (int s = 0; s < kStreamCount; ++s) {
     StreamTurns& turns = turns_[s];
+    if (turns.now.empty() && turns.later.empty()) continue;
     const Time free = progress.stream(static_cast<Stream>(s)).free, semaphore = plan_.semaphore[s];
     sort_in(turns, free);
     bool goes_on = true;

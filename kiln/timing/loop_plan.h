@@ -26,6 +26,8 @@ class LoopPlan {
   std::vector<isa::LoopId> chain(isa::LoopId id) const;
   bool is_alone(isa::LoopId id) const { return next_[id] == isa::kNone; }
   std::int64_t passes(isa::LoopId id) const;  // of its chain
+  // From now on this loop, which is alone and not watched, goes round so often.
+  void set_trips(isa::LoopId id, std::int64_t trips) { trips_[id] = trips; }
 
  private:
   double count(const isa::Block& block);

@@ -24,7 +24,9 @@ struct StreamState {
 class Progress {
  public:
   // `events`: those of the core.
-  Progress(const Plan& plan, const Events& events) : plan_(plan), events_(events) {}
+  Progress(const Plan& plan, const Events& events) : plan_(plan), events_(&events) {}
+  // The same events, which lie here now.
+  void read_from(const Events& events) { events_ = &events; }
 
   void reserve(std::size_t count) {
     event_.reserve(count);
@@ -45,7 +47,7 @@ class Progress {
     const bool transfer = stream_[op] & kTransfer;
     const int stream = stream_[op] & ~kTransfer;
     if (event == isa::kNone) return {.stream = stream, .transfer = transfer};
-    return {events_.start_of(event - transfer), events_.end_of(event), event, stream, transfer};
+    return {events_->start_of(event - transfer), events_->end_of(event), event, stream, transfer};
   }
   bool has_times(OpId op) const { return event_[op] != isa::kNone; }
 
@@ -74,7 +76,7 @@ class Progress {
  private:
   static constexpr std::uint8_t kTransfer = 0x80;
   const Plan& plan_;
-  const Events& events_;
+  const Events* events_;
   std::vector<EventId> event_;        // by op
   std::vector<std::uint8_t> stream_;  // by op, and whether it is a transfer
   StreamState streams_[kStreamCount];

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "kiln/base/copied.h"
 #include "kiln/base/function_ref.h"
 #include "kiln/timing/box_buckets.h"
 #include "kiln/timing/ramp.h"
@@ -54,8 +55,8 @@ class Regions {
   struct Indexed {
     std::uint32_t hash, slot;  // isa::kNone: none
   };
-  std::vector<Indexed> index_;           // of known slots, once there are many
-  std::unique_ptr<BoxBuckets> buckets_;  // likewise
+  std::vector<Indexed> index_;  // of known slots, once there are many
+  Copied<BoxBuckets> buckets_;  // likewise
   std::uint32_t last_ = 0;
   std::size_t limit_ = kMany;
   bool grid_ = true;  // all slots are tiles of one size on its own grid, so no two of them share bytes

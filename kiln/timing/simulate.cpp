@@ -23,6 +23,7 @@
 #include "kiln/arch/topologies.h"
 #include "kiln/timing/band.h"
 #include "kiln/timing/make_timeline.h"
+#include "kiln/timing/order.h"
 #include "kiln/timing/rules.h"
 #include "kiln/timing/together.h"
 #include "kiln/timing/trips.h"
@@ -88,18 +89,11 @@ Timeline run(const TimedRanks& ranks, const TimingOptions& options) {
   return *run_within(std::numeric_limits<Time>::max(), ranks, options);
 }
 
-// Loops that hand results on through HBM: the compiler that reorders lets them wait for each other.
-bool has_scratch(std::span<const Program* const> cores) {
-  return std::any_of(cores.begin(), cores.end(), [](const Program* core) {
-    return std::any_of(core->tensors.begin(), core->tensors.end(),
-                       [](const Tensor& tensor) { return tensor.role == Role::internal && is_hbm(tensor.memory); });
-  });
-}
-
 // 8. A compiler keeps an order that is better than what it found.
 Timeline better_of(Timeline reordered, std::span<const Program* const> cores, const TimedRanks& ranks,
                    TimingOptions options) {
-  if (reordered.instructions > kTriedInOrder || has_scratch(cores) || !options.tries_program_order) return reordered;
+  const bool scratch = std::any_of(cores.begin(), cores.end(), [](const Program* core) { return has_scratch(*core); });
+  if (reordered.instructions > kTriedInOrder || scratch || !options.tries_program_order) return reordered;
   options.reorder = false;
   std::optional<Timeline> in_order = run_within(reordered.total, ranks, options);
   if (!in_order || in_order->total >= reordered.total) return reordered;

@@ -18,7 +18,7 @@ Walk::Walk(CoreModel& core, const TimingOptions& options, int number, bool pair)
       pair_(pair),
       limit_(options.limit),
       loops_(program_, core.plan(), options, pair),
-      lifetimes_(program_) {
+      lifetimes_(std::make_shared<const analysis::Lifetimes>(program_)) {
   for (LoopId id = 0; id < program_.loops.size(); ++id) {
     const Loop& loop = program_.loops[id];
     if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, loops_.trips()[id]});
@@ -30,6 +30,21 @@ Walk::Walk(CoreModel& core, const TimingOptions& options, int number, bool pair)
     });
   }
   frames_.push_back({&program_.body, kNone});
+}
+
+Walk::Walk(const Walk& other, CoreModel& core, LoopId loop, std::int64_t passes)
+    : left_out{other.left_out.core},
+      core_(core),
+      program_(other.program_),
+      pair_(other.pair_),
+      limit_(other.limit_),
+      taken_(other.taken_),
+      loops_(other.loops_),
+      lifetimes_(other.lifetimes_) {
+  std::ranges::copy(other.last_use_, last_use_);
+  for (const Frame& f : other.frames_)
+    frames_.push_back({f.block, f.loop, f.next, f.iteration, f.loop == loop ? passes : f.count, f.first_op});
+  loops_.set_trips(loop, passes);
 }
 
 void Walk::enter(LoopId id) {
@@ -95,6 +110,11 @@ bool Walk::repeat(Frame& frame) {
   return true;
 }
 
+void Walk::tell(const Frame& frame) {
+  if (frame.loop == kNone || frame.iteration + 1 < frame.count || !std::erase(told_of_, frame.loop)) return;
+  (*at_end_)(frame.loop);
+}
+
 // One more instruction of a loop. Names the innermost loop that is to blame for most of them.
 void Walk::take() {
   if (frames_.size() == 1 || ++taken_ <= limit_) return;
@@ -112,7 +132,7 @@ void Walk::take() {
 
 // A statement is done: tensors die, streams end.
 void Walk::after(LoopId loop, std::size_t position) {
-  for (TensorId id : lifetimes_.after(loop, position)) core_.release(id, loop == kNone);
+  for (TensorId id : lifetimes_->after(loop, position)) core_.release(id, loop == kNone);
   if (loop != kNone) return;
   for (int s = 0; s < kStreamCount; ++s) {
     if (last_use_[s] == position) core_.retire(static_cast<Stream>(s));
@@ -123,6 +143,7 @@ bool Walk::advance() {
   while (!frames_.empty() && !gave_up()) {
     Frame& frame = frames_.back();
     if (frame.next == frame.block->size()) {
+      if (!told_of_.empty()) tell(frame);
       if (!repeat(frame)) {
         const LoopId loop = frame.loop;
         frames_.pop_back();

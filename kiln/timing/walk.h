@@ -3,9 +3,11 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kiln/analysis/lifetimes.h"
+#include "kiln/base/function_ref.h"
 #include "kiln/timing/core_model.h"
 #include "kiln/timing/left_out.h"
 #include "kiln/timing/loop_plan.h"
@@ -16,6 +18,17 @@ namespace kiln::timing {
 class Walk {
  public:
   Walk(CoreModel& core, const TimingOptions& options, int number, bool pair);
+
+  // On a fork of the other walk's core, from where that one is: at the end of a loop, which goes round `passes` times
+  // in this one. No loop is watched.
+  Walk(const Walk& other, CoreModel& core, isa::LoopId loop, std::int64_t passes);
+
+  // Calls `at_end` where a loop of these ends for the first time, before the walk leaves it.
+  void tell_of(std::vector<isa::LoopId> loops, FunctionRef<void(isa::LoopId)> at_end) {
+    told_of_ = std::move(loops);
+    at_end_ = at_end;
+  }
+  double executed() const { return loops_.executed(); }  // instructions, in all
 
   // Goes on until the program ends (true) or a sendrecv or core_barrier is reached (false).
   bool advance();
@@ -42,6 +55,7 @@ class Walk {
   void enter(isa::LoopId id);
   double idle(isa::LoopId id);
   bool repeat(Frame& frame);
+  void tell(const Frame& frame);
   void take();
   void after(isa::LoopId loop, std::size_t position);
   void set_variables(const Frame& frame);
@@ -52,9 +66,11 @@ class Walk {
   std::int64_t limit_, taken_ = 0;  // instructions of loops
   Time give_up_after_ = std::numeric_limits<Time>::max();
   LoopPlan loops_;
-  analysis::Lifetimes lifetimes_;
+  std::shared_ptr<const analysis::Lifetimes> lifetimes_;
   std::size_t last_use_[kStreamCount] = {};  // by stream: the last statement of the program's body that needs it
   std::vector<Frame> frames_;
+  std::vector<isa::LoopId> told_of_;
+  std::optional<FunctionRef<void(isa::LoopId)>> at_end_;
 };
 
 }  // namespace kiln::timing

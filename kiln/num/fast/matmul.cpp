@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -342,36 +343,54 @@ std::uint32_t multiply(const Source& a, const Source& b, const Output& out, std:
   return largest;
 }
 
+constexpr std::size_t kVectorsOfRow = HWY_TARGET == HWY_AVX2 ? 8 : 24;  // as many sums as there are registers for
+
+// Sums of so many vectors of rows with weights; with none, of the first `few` elements of one. Sums stay in registers.
+template <class Weight, class Element, std::size_t kVectors>
+void add_rows(const Source& weights, const Source& rows, std::size_t k, std::size_t few, float* sums) {
+  const Tag d;
+  constexpr std::size_t kSums = std::max<std::size_t>(1, kVectors);
+  Vec sum[kSums];
+#pragma GCC unroll 24
+  for (std::size_t v = 0; v < kSums; ++v) sum[v] = hn::Zero(d);
+  const std::byte *weight = weights.data, *at = rows.data;
+  for (std::size_t i = 0; i < k; ++i, weight += weights.row_bytes, at += rows.row_bytes) {
+    const Vec w = hn::Set(d, Weight::one(reinterpret_cast<const typename Weight::Raw*>(weight)));
+    const auto* row = reinterpret_cast<const typename Element::Raw*>(at);
+    if constexpr (kVectors == 0) sum[0] = hn::MulAdd(w, Element::load_first(row, few), sum[0]);
+#pragma GCC unroll 24
+    for (std::size_t v = 0; v < kVectors; ++v) sum[v] = hn::MulAdd(w, Element::load(row + v * kLanes), sum[v]);
+  }
+#pragma GCC unroll 24
+  for (std::size_t v = 0; v < kSums; ++v) hn::Store(sum[v], d, sums + v * kLanes);
+}
+
+// As many columns of these as are summed together; says how many.
+template <class Weight, class Element>
+std::size_t add_columns(const Source& weights, const Source& rows, std::size_t k, std::size_t width, float* sums) {
+  const auto some = [&]<std::size_t kVectors>(std::integral_constant<std::size_t, kVectors>) {
+    add_rows<Weight, Element, kVectors>(weights, rows, k, width, sums);
+    return std::max(kVectors * kLanes, std::min(width, kLanes));
+  };
+  const std::size_t vectors = width / kLanes;
+  if (vectors >= kVectorsOfRow) return some(std::integral_constant<std::size_t, kVectorsOfRow>());
+  if (vectors >= 8) return some(std::integral_constant<std::size_t, 8>());
+  if (vectors >= 4) return some(std::integral_constant<std::size_t, 4>());
+  if (vectors >= 2) return some(std::integral_constant<std::size_t, 2>());
+  if (vectors >= 1) return some(std::integral_constant<std::size_t, 1>());
+  return some(std::integral_constant<std::size_t, 0>());
+}
+
 // A product with one row or one column: sums of rows with weights, read where they lie. `step`: from one sum to the
 // next.
 template <class Weight, class Element>
 std::uint32_t multiply_vector_as(const Source& weights, const Source& rows, Output out, std::ptrdiff_t step,
                                  std::size_t k, std::size_t width) {
-  const Tag d;
   std::uint32_t largest = 0;
-  constexpr std::size_t kBlock = 8;
-  alignas(64) float sums[kBlock * kLanes];
-  for (std::size_t column = 0; column < width; column += kBlock * kLanes) {
-    const std::size_t n = std::min(width - column, kBlock * kLanes), vectors = n / kLanes, rest_width = n % kLanes;
-    Vec sum[kBlock], rest = hn::Zero(d);
-    for (Vec& s : sum) s = hn::Zero(d);
-    const std::byte *weight = weights.data, *at = rows.from_column(column).data;
-    for (std::size_t i = 0; i < k; ++i, weight += weights.row_bytes, at += rows.row_bytes) {
-      const Vec w = hn::Set(d, Weight::one(reinterpret_cast<const typename Weight::Raw*>(weight)));
-      const auto* row = reinterpret_cast<const typename Element::Raw*>(at);
-      if (vectors == kBlock) {
-#pragma GCC unroll 8
-        for (std::size_t v = 0; v < kBlock; ++v) sum[v] = hn::MulAdd(w, Element::load(row + v * kLanes), sum[v]);
-        continue;
-      }
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < kBlock; ++v) {
-        if (v < vectors) sum[v] = hn::MulAdd(w, Element::load(row + v * kLanes), sum[v]);
-      }
-      if (rest_width) rest = hn::MulAdd(w, Element::load_first(row + vectors * kLanes, rest_width), rest);
-    }
-    for (std::size_t v = 0; v < kBlock; ++v) hn::Store(v < vectors ? sum[v] : rest, d, sums + v * kLanes);
-    float* to = out.data + static_cast<std::ptrdiff_t>(column) * step;
+  alignas(64) float sums[kVectorsOfRow * kLanes];
+  float* to = out.data;
+  for (std::size_t column = 0, n; column < width; column += n) {
+    n = add_columns<Weight, Element>(weights, rows.from_column(column), k, width - column, sums);
     for (std::size_t i = 0; i < n; ++i, to += step) {
       *to = out.accumulate ? *to + sums[i] : sums[i];
       largest = std::max(largest, magnitude_of(*to));

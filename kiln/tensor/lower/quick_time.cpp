@@ -8,7 +8,7 @@
 #include "kiln/arch/arch.h"
 #include "kiln/tensor/lower/as_timed.h"
 #include "kiln/tensor/lower/assumed_trips.h"
-#include "kiln/timing/simulate.h"
+#include "kiln/timing/lengths.h"
 
 namespace kiln::tensor {
 namespace {
@@ -59,6 +59,14 @@ class Cutter {
   std::vector<Cut> cuts_;
 };
 
+// The two programs of a pair have the same loops.
+void shorten(std::vector<isa::Program>& programs, const Cut& cut, std::int64_t passes) {
+  for (isa::Program& program : programs) {
+    isa::Loop& loop = program.loops[cut.loop];
+    loop.upper.value = loop.lower.value + loop.step * passes;
+  }
+}
+
 // How long a program takes, and how long DMAs are under way.
 struct Timed {
   double ns, dma_ns;
@@ -78,33 +86,56 @@ class Timer {
     is_balanced_ |= seen.is_balanced();
     return time(seen.launch());
   }
+  // The same, and how long it takes with each of the cuts twice as long.
+  struct All {
+    Timed least;
+    std::vector<Timed> more;
+  };
+  All operator()(std::vector<isa::Program>& programs, const std::vector<Cut>& cuts) {
+    if (!as_seen_) {
+      if (std::optional<All> all = together(isa::Launch::of(programs), cuts)) return std::move(*all);
+    }
+    All all{(*this)(isa::Launch::of(programs)), {}};
+    for (const Cut& c : cuts) {
+      shorten(programs, c, 2 * c.left);
+      all.more.push_back((*this)(isa::Launch::of(programs)));
+      shorten(programs, c, c.left);
+    }
+    return all;
+  }
   bool is_balanced() const { return is_balanced_; }
   void take_order(std::optional<bool> reordered) { reorder_ = reordered; }
   std::optional<bool> is_reordered() const { return reorder_; }
 
  private:
   Timed time(const isa::Launch& launch) {
-    const isa::Program& program = *launch.programs[0];
-    timing::TimingOptions options{.trip_counts = assumed_trips(program), .reorder = reorder_, .keep_events = 0};
-    options.pictures_memory = false;
-    options.tries_program_order = !reorder_;
-    const timing::Timeline t = timing::simulate(launch, arch(program.target), options);
+    const timing::Timeline t = timing::simulate(launch, arch(launch.target()), options_for(launch));
     if (!reorder_) reorder_ = t.reordered && !t.kept_order;
     return {timing::to_ns(t.total), timing::to_ns(t.dma_busy)};
+  }
+  std::optional<All> together(const isa::Launch& launch, const std::vector<Cut>& cuts) {
+    std::vector<timing::MorePasses> longer;
+    for (const Cut& c : cuts) longer.push_back({c.loop, 2 * c.left});
+    const auto all = timing::lengths(launch, arch(launch.target()), options_for(launch), longer);
+    if (!all) return {};
+    reorder_ = all->reordered;
+    All out{timed(all->as_written), {}};
+    for (const timing::Length& l : all->longer) out.more.push_back(timed(l));
+    return out;
+  }
+  static Timed timed(const timing::Length& l) { return {timing::to_ns(l.total), timing::to_ns(l.dma_busy)}; }
+  timing::TimingOptions options_for(const isa::Launch& launch) const {
+    timing::TimingOptions options{
+        .trip_counts = assumed_trips(*launch.programs[0]), .reorder = reorder_, .keep_events = 0};
+    options.pictures_memory = false;
+    options.tries_program_order = !reorder_;
+    return options;
   }
 
   bool as_seen_, is_balanced_ = false;
   std::vector<bool> written_out_;
   std::optional<bool> reorder_;
 };
-
-// The two programs of a pair have the same loops.
-void shorten(std::vector<isa::Program>& programs, const Cut& cut, std::int64_t passes) {
-  for (isa::Program& program : programs) {
-    isa::Loop& loop = program.loops[cut.loop];
-    loop.upper.value = loop.lower.value + loop.step * passes;
-  }
-}
 
 double time_of(const isa::Launch& launch, double in_full, Timer& time, LongPasses* common = nullptr) {
   const std::vector<Cut> cuts = Cutter(*launch.programs[0]).run(in_full);
@@ -114,13 +145,12 @@ double time_of(const isa::Launch& launch, double in_full, Timer& time, LongPasse
   std::vector<isa::Program> shorter;
   for (const isa::Program* program : launch.programs) shorter.push_back(*program);
   for (const Cut& c : cuts) shorten(shorter, c, c.left);
-  const Timed least = time(isa::Launch::of(shorter));
+  const auto [least, longer] = time(shorter, cuts);
   if (common && is_long) common->are_reordered = time.is_reordered();
   Timed total = least;
-  for (const Cut& c : cuts) {
-    shorten(shorter, c, 2 * c.left);
-    const Timed more = time(isa::Launch::of(shorter));
-    shorten(shorter, c, c.left);
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const Cut& c = cuts[i];
+    const Timed& more = longer[i];
     const double passes =
         c.around * static_cast<double>(c.trips - c.left) / (c.kept * static_cast<double>(c.left));  // for one of these
     total.ns += passes * std::max(0.0, more.ns - least.ns);

@@ -18,21 +18,6 @@ namespace {
 constexpr std::int64_t kPiece = 512;  // columns of a product that are finished and stored together
 }
 
-void RegionOptions::forget_asked() const {
-  std::apply([](const auto&... option) { (option.forget(), ...); }, all());
-}
-
-bool RegionOptions::is_same_with(const RegionOptions& others) const {
-  const auto same = [](const auto& option, const auto& other) {
-    return !option.was_asked() || option.says_the_same(other);
-  };
-  return std::apply(
-      [&](const auto&... option) {
-        return std::apply([&](const auto&... other) { return (same(option, other) && ...); }, others.all());
-      },
-      all());
-}
-
 RegionEmitter::RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& fusion, int region, const Layout& layout,
                              Storage& storage, const Arch& arch, const RegionOptions& options)
     : k_(k),
@@ -458,6 +443,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
 
 Free RegionEmitter::free_of(const Shape& shape, std::size_t row_dims_of) const {
   Free out{layout_.packed, {}};
+  out.dims.reserve(shape.size());
   for (std::size_t d = 0; d < shape.size(); ++d) out.dims.push_back(d < row_dims_of ? 1 : shape[d]);
   if (row_dims_of < shape.size() && shape[row_dims_of] > 1) out.dims[row_dims_of] /= layout_.parts;
   if (columns_ && !out.dims.empty() && out.dims.back() == columns_->extent) out.dims.back() = columns_->size;
