@@ -6,6 +6,7 @@
 #include "kernels/fft/complex_view.h"
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/tangle.h"
+#include "kernels/fft/trip_steps.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -15,28 +16,6 @@ namespace {
 Complex phase_of(const OneTrip& f, std::int64_t a, std::int64_t b, std::int64_t n) {
   const std::int64_t k = product_mod(a, b, n);
   return root(f.positive || f.spectrum == Spectrum::inverse ? k : -k, n);
-}
-
-// A table of complex numbers as pairs of columns.
-Table pairs_table(const std::string& name, std::int64_t rows, std::int64_t columns,
-                  const std::function<Complex(std::int64_t, std::int64_t)>& number) {
-  Table t(name, rows, 2 * columns);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const Complex w = number(r, c);
-      t(r, 2 * c) = static_cast<float>(w.real()), t(r, 2 * c + 1) = static_cast<float>(w.imag());
-    }
-  }
-  return t;
-}
-
-// What complex numbers are multiplied with: their real parts, and their imaginary ones.
-void add_product_tables(Tables& tables, const std::string& name, std::int64_t rows, std::int64_t columns, bool of_real,
-                        const std::function<Complex(std::int64_t, std::int64_t)>& number) {
-  tables.push_back(pairs_table(name + "_re", rows, columns, number));
-  if (of_real) return;
-  tables.push_back(pairs_table(name + "_im", rows, columns,
-                               [&](std::int64_t r, std::int64_t c) { return Complex(0, 1) * number(r, c); }));
 }
 
 // Of the products and of what is between them, in the order in which they are needed.
@@ -72,8 +51,7 @@ Table weights_table(const OneTrip& f) {
   });
 }
 
-struct OneTripRows {
-  Kernel& k;
+struct OneTripRows : TripSteps {
   const OneTrip& f;
   Piece some;  // of the blocks
   bool parts_come, parts_go;
@@ -85,13 +63,7 @@ struct OneTripRows {
   View weights = {};            // of half spectra
 
   OneTripRows(Kernel& kernel, const OneTrip& config, const Piece& blocks, const OneTripSteps& steps = {})
-      : k(kernel), f(config), some(blocks), parts_come(steps.parts_come), parts_go(steps.parts_go) {}
-
-  Parts parts(const View& v) const { return parts_of_tile(k, v, f.precision); }
-  std::vector<Parts> numbers(const View& v) const {
-    const View pairs = v.rank() == 2 ? v.reshape_dim(1, {v.dim(1) / 2, 2}) : v;
-    return {parts(component(pairs, 0)), parts(component(pairs, 1))};
-  }
+      : TripSteps{kernel, config.precision}, f(config), some(blocks), parts_come(steps.parts_come), parts_go(steps.parts_go) {}
 
   void load_weights() {
     if (f.spectrum != Spectrum::inverse) return;
@@ -102,16 +74,9 @@ struct OneTripRows {
     std::vector<View> tiles;
     for (const Table& t : product_tables(f)) tiles.push_back(resident(k, t.name, t.rows, t.columns));
     std::size_t next = 0;
-    const auto products = [&](bool of_real) {
-      std::vector<Parts> found;
-      for (int i = 0; i < (of_real ? 1 : 2); ++i) found.push_back(parts(tiles[next++]));
-      return found;
-    };
-    const auto factors = [&] {
-      const View& t = tiles[next++];
-      return t.reshape_dim(1, {t.dim(1) / 2, 2});
-    };
-    first = products(real), inner = factors(), second = products(false), outer = factors(), third = products(false);
+    first = products(tiles, next, real), inner = factors(tiles, next);
+    second = products(tiles, next, false), outer = factors(tiles, next);
+    third = products(tiles, next, false);
   }
 
   // Numbers of a row [j0; j1, j2], or both parts of them.
@@ -149,49 +114,6 @@ struct OneTripRows {
       tangle_tiles(k, tangle_of(f), z(all, some_numbers), lower(all, some_numbers), other, weights(all, some_numbers));
     }
     return z;
-  }
-
-  // sum += data [contracted, results], one or both parts of numbers, times a table from a column on.
-  void multiply(const View& sum, const std::vector<Parts>& data, const std::vector<Parts>& table,
-                const std::function<View(const View&)>& of, std::int64_t column = 0) const {
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      Parts stationary = data[i], moving = table[i];
-      for (View& v : stationary) v = of(v);
-      for (View& v : moving) v = v(ds(0, stationary[0].dim(0)), ds(column, sum.dim(1)));
-      add_products(k, sum, stationary, moving, f.precision);
-    }
-  }
-  View bank(std::int64_t rows, std::int64_t width) const {
-    return k.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, width));
-  }
-
-  // How many of some sums of `width` columns share a bank: of few ones none, so that the vector engine has the first
-  // one while the tensor engine makes the next.
-  static std::int64_t in_a_bank(std::int64_t sums, std::int64_t width) {
-    constexpr std::int64_t kFew = 4;
-    return sums <= kFew ? 1 : std::max<std::int64_t>(1, kWide / width);
-  }
-
-  // to [rows, groups, size, 2] = sum times factors of the same shape. What is in PSUM is read by the vector engine.
-  void twiddle(const View& to, const View& sum, const View& w) const {
-    const std::int64_t rows = to.dim(0), groups = to.dim(1), size = to.dim(2);
-    const auto times = [&](const View& a, int part) {
-      const View product = k.sbuf({rows, groups, size, 2}, f32);
-      k.tensor_tensor({.dst = product,
-                       .data1 = a,
-                       .data2 = component(w, part).expand_dim(3).broadcast(3, 2),
-                       .op = AluOp::multiply,
-                       .engine = Engine::vector});
-      return product;
-    };
-    const View straight = times(sum.reshape_dim(1, {groups, size, 2}), 0);
-    const View turned = times(sum.ap({{kWide, rows}, {2 * size, groups}, {2, size}, {-1, 2}}, sum.offset() + 1), 1);
-    for (int i = 0; i < 2; ++i)
-      k.tensor_tensor({.dst = component(to, i),
-                       .data1 = component(straight, i),
-                       .data2 = component(turned, i),
-                       .op = i == 0 ? AluOp::subtract : AluOp::add,
-                       .engine = Engine::gpsimd});
   }
 
   // a [j1; j2, some k0, 2]

@@ -307,6 +307,32 @@ TEST(Transform, ThreeFactorsInOneTrip) {
   }
 }
 
+// Half spectra whose conjugates are turned round on the chip: halves that leave partitions unused and those that do not,
+// odd first factors and even ones, last blocks that are not full, one row, two and a loop of them.
+TEST(Transform, HalfSpectraInOneTrip) {
+  Random random;
+  int turn = 0;
+  const std::int64_t factors[][3] = {{3, 2, 2},   {8, 64, 16},  {5, 40, 10},  {4, 128, 8}, {7, 100, 12},
+                                     {16, 8, 33}, {9, 128, 5},  {64, 4, 128}, {3, 62, 7},  {32, 24, 64},
+                                     {12, 2, 9},  {10, 66, 31}, {127, 6, 3}};
+  for (const auto& [n0, n1, n2] : factors) {
+    Way way{Way::Kind::three_factor, n0, n1, n2};
+    way.one_trip = true;
+    for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{2}, random.size(3, 6)}) {
+      const TransformConfig c{.n = way.product(),
+                              .rows = rows,
+                              .spectrum = Spectrum::inverse,
+                              .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                              .precision = turn % 5 == 0 ? Precision::bf16x6 : Precision::native};
+      expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+  for (const std::int64_t n : {20000, 131072, 262144}) {
+    const std::vector<Way> all = ways({.n = n, .spectrum = Spectrum::inverse});
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Way& w) { return w.one_trip && !w.halved; })) << n;
+  }
+}
+
 TEST(Transform, ThreeFactors) {
   Random random;
   for (const std::int64_t n : {32768, 17000, 65536}) {
