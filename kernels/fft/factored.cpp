@@ -25,7 +25,8 @@ TwoFactorConfig inner(const Factored& f) {
           .by_columns = has_pass(f),
           .prefix = f.prefix,
           .rows = f.rows * f.way.n0 * f.way.n3,
-          .precision = f.precision};
+          .precision = f.precision,
+          .warm_up = has_pass(f) ? 0 : f.way.warm_up};
 }
 
 ColumnPassConfig outer(const Factored& f) {

@@ -7,6 +7,7 @@
 #include "kernels/fft/complex_view.h"
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/trip_steps.h"
+#include "kernels/fft/warm_up.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -53,6 +54,7 @@ void add_third_tables(Tables& tables, const HalfTrip& f) {
 
 struct HalfTripRows : TripSteps {
   const HalfTrip& f;
+  WarmUp warm_up;
   Piece some;  // of the blocks
   std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, kept = f.kept(), together = f.together();
   std::int64_t half = half_of(f), upper = upper_of(f), used = used_of(f);
@@ -61,7 +63,7 @@ struct HalfTripRows : TripSteps {
   View inner = {}, outer = {};  // factors behind the first product and the second one, as pairs
 
   HalfTripRows(Kernel& kernel, const HalfTrip& config, const Piece& blocks)
-      : TripSteps{kernel, config.precision}, f(config), some(blocks) {}
+      : TripSteps{kernel, config.precision}, f(config), warm_up(kernel, config.way.warm_up), some(blocks) {}
 
   void load_tables() {
     std::vector<View> tiles;
@@ -72,31 +74,60 @@ struct HalfTripRows : TripSteps {
     third = products(tiles, next, false);
   }
 
-  // Numbers of a row [k1; k2, k0, 2], those of the second half of k1 from partition `upper` on, k1 falling.
-  std::vector<Parts> load(const View& x, const Index& row) const {
+  // Numbers of a row as they come, [k1; k2, k0, 2]. All DMA engines take part where the second half of the k2 comes to
+  // the partitions from `upper` on.
+  bool is_on_both_sides() const { return half == upper && n2 % 2 == 0 && precision == Precision::native; }
+  View load(const View& x, const Index& row) const {
     const View tile = k.sbuf({used, n2, n0, 2}, f32);
+    const std::int64_t width = 2 * n0 * n2, sides = is_on_both_sides() ? 2 : 1;
     clear(tile);
-    const View from = x.ap({{2 * n0 * n2, half}, {1, 2 * n0 * n2}}, row * x.stride(0) + x.offset());
-    k.dma_copy({.dst = tile(ds(0, half)).flatten_dims(1, 3), .src = from});
-    turn(tile);
-    load_ends(tile, x, row);
-    return numbers(tile);
+    for (std::int64_t side = 0; side < sides; ++side) {
+      const View from =
+          x.ap({{width, half}, {1, width / sides}}, row * x.stride(0) + (x.offset() + side * width / sides));
+      k.dma_copy({.dst = tile(ds(side * upper, half), ds(0, n2 / sides)).flatten_dims(1, 3), .src = from});
+    }
+    return tile;
   }
   // What is read and not loaded: zeros. Operands that are split are read as a whole.
   void clear(const View& tile) const {
-    const auto zeros = [&](const View& v) { k.memset({.dst = v, .value = 0.0, .engine = Engine::vector}); };
-    if (precision != Precision::native) return zeros(tile);
     const std::int64_t gap = half / kQuadrant * kQuadrant;
-    if (half < upper) zeros(tile(ds(gap, upper - gap)));
-    zeros(tile(ds(upper, half), all, ds(0, 1)));
+    if (precision != Precision::native)
+      zero(tile);
+    else if (half < upper)
+      zero(tile(ds(gap, upper - gap)));
   }
-  // Numbers x(n - k) to the place of k, in pieces for the engines.
-  void turn(const View& tile) const {
-    const std::int64_t last = (n0 - 1) / 2, width = 2 * n0 * n2;  // of the k0 that have conjugates, 1 …
-    for (std::int64_t k0 = last; k0 >= 1; --k0) {
-      const View from = tile.ap({{width, half}, {-2 * n0, n2}, {1, 2}}, tile.offset() + width - 2 * k0);
-      evict(k, tile(ds(upper, half)).select(2, k0), from, static_cast<std::size_t>(last - k0));
+  void zero(const View& v) const { k.memset({.dst = v, .value = 0.0, .engine = Engine::vector}); }
+
+  // The first product's operands: numbers x(n - k) from partition `upper` on, k1 falling, at the place of k, in pieces
+  // for the engines.
+  std::vector<Parts> operands(const View& tile, const View& x, const Index& row) const {
+    std::size_t turns = 0;
+    if (is_on_both_sides())
+      for (std::int64_t k0 = kept - 1; k0 >= 0; --k0) bring_down(tile, k0, turns++);
+    load_ends(tile, x, row);
+    for (std::int64_t k0 = (n0 - 1) / 2; k0 >= 1; --k0) {
+      if (!is_on_both_sides()) {
+        turn(tile, k0, {0, n2}, 0, n2, turns++);
+        continue;
+      }
+      turn(tile, k0, {0, n2 / 2}, upper, n2 / 2, turns++);
+      turn(tile, k0, {n2 / 2, n2 / 2}, 0, n2 / 2, turns++);
     }
+    return numbers(tile);
+  }
+  View column(const View& tile, std::int64_t first, std::int64_t k0, const Piece& k2) const {
+    return tile(ds(first, half), ds(k2.start, k2.size)).select(2, k0);
+  }
+  void bring_down(const View& tile, std::int64_t k0, std::size_t engine) const {
+    evict(k, column(tile, 0, k0, {n2 / 2, n2 / 2}), column(tile, upper, k0, {0, n2 / 2}), engine);
+  }
+  // Numbers that go back to before k2 `last` on the partitions from `first` on.
+  void turn(const View& tile, std::int64_t k0, const Piece& k2, std::int64_t first, std::int64_t last,
+            std::size_t engine) const {
+    const std::int64_t width = 2 * n0 * n2;
+    const View from =
+        tile.ap({{width, half}, {-2 * n0, k2.size}, {1, 2}}, tile.offset() + first * width + 2 * (n0 * last - k0));
+    evict(k, column(tile, upper, k0, k2), from, engine);
   }
   // The first number and the middle one, which is the last of k0 = 0, count half as much as the others, and as real
   // ones.
@@ -104,8 +135,9 @@ struct HalfTripRows : TripSteps {
     const auto numbers_at = [&](std::int64_t partition, std::int64_t count, int part) {
       return component(tile(ds(partition, count), ds(0, 1), ds(0, 1)).flatten_dims(1, 2), part);
     };
+    zero(column(tile, upper, 0, {0, n2}));
+    zero(numbers_at(0, 1, 1));
     k.dma_copy({.dst = numbers_at(used - 1, 1, 0), .src = x(ds(row, 1), ds(f.n(), 1))});
-    k.memset({.dst = numbers_at(0, 1, 1), .value = 0.0, .engine = Engine::gpsimd});
     for (const View& v : {numbers_at(0, 1, 0), numbers_at(upper, half, 0)})
       k.activation({.dst = v, .op = ActFn::copy, .data = v, .scale = 0.5});
   }
@@ -119,11 +151,17 @@ struct HalfTripRows : TripSteps {
     std::reverse(groups.begin(), groups.end());
     for (const Piece& g : groups) {
       const View sum = bank(n2, g.size * 2 * many);
+      warm_up.before(sum(all, ds((g.size - 1) * 2 * many, 2 * many)));
       for (std::int64_t i = g.size - 1; i >= 0; --i)
         multiply(
             sum(all, ds(i * 2 * many, 2 * many)), data, first,
             [&](const View& v) { return v(ds(0, rows_of(g.start + i))).select(2, g.start + i); }, 2 * first_j1);
-      twiddle(a(all, ds(g.start, g.size)), sum, inner(all, ds(first_j1, many)).expand_dim(1).broadcast(1, g.size));
+      const View to = a(all, ds(g.start, g.size)),
+                 w = inner(all, ds(first_j1, many)).expand_dim(1).broadcast(1, g.size);
+      if (g.start > 0)
+        twiddle(to, sum, w);
+      else
+        twiddle_in_halves(to, sum, w, together);
     }
     return a;
   }
@@ -165,18 +203,17 @@ struct HalfTripRows : TripSteps {
   void run(const std::vector<Parts>& x, const View& y, const Index& row) const {
     const View out = k.sbuf({n2, n0, many}, f32);
     third_product(second_product(first_product(x)), out);
-    const View places =
-        y.ap({{n1, n2}, {n1 * n2, n0}, {1, many}}, row * y.stride(0) + (y.offset() + first_j1));
+    const View places = y.ap({{n1, n2}, {n1 * n2, n0}, {1, many}}, row * y.stride(0) + (y.offset() + first_j1));
     k.dma_copy({.dst = places, .src = out});
   }
 };
 
 // The first row comes before the tables.
 void run_rows(HalfTripRows trips, const View& x, const View& y, std::int64_t rows) {
-  const std::vector<Parts> first = trips.load(x, 0);
+  const View first = trips.load(x, 0);
   trips.load_tables();
-  trips.run(first, y, 0);
-  const auto run = [&](const Index& row) { trips.run(trips.load(x, row), y, row); };
+  trips.run(trips.operands(first, x, 0), y, 0);
+  const auto run = [&](const Index& row) { trips.run(trips.operands(trips.load(x, row), x, row), y, row); };
   if (rows > 2) trips.k.loop(1, rows - 1, 1, run);
   if (rows > 1) run(rows - 1);
 }

@@ -7,6 +7,7 @@
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/tangle.h"
 #include "kernels/fft/trip_steps.h"
+#include "kernels/fft/warm_up.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -53,6 +54,7 @@ Table weights_table(const OneTrip& f) {
 
 struct OneTripRows : TripSteps {
   const OneTrip& f;
+  WarmUp warm_up;
   Piece some;  // of the blocks
   bool parts_come, parts_go;
   std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, together = f.together();
@@ -63,7 +65,12 @@ struct OneTripRows : TripSteps {
   View weights = {};            // of half spectra
 
   OneTripRows(Kernel& kernel, const OneTrip& config, const Piece& blocks, const OneTripSteps& steps = {})
-      : TripSteps{kernel, config.precision}, f(config), some(blocks), parts_come(steps.parts_come), parts_go(steps.parts_go) {}
+      : TripSteps{kernel, config.precision},
+        f(config),
+        warm_up(kernel, config.way.warm_up),
+        some(blocks),
+        parts_come(steps.parts_come),
+        parts_go(steps.parts_go) {}
 
   void load_weights() {
     if (f.spectrum != Spectrum::inverse) return;
@@ -121,11 +128,17 @@ struct OneTripRows : TripSteps {
     const View a = k.sbuf({n1, n2, kept, 2}, f32);
     for (const Piece& g : even_pieces(n2, in_a_bank(n2, 2 * kept))) {
       const View sum = bank(n1, g.size * 2 * kept);
+      warm_up.before(sum(all, ds(0, 2 * kept)));
       for (std::int64_t i = 0; i < g.size; ++i)
         multiply(
             sum(all, ds(i * 2 * kept, 2 * kept)), data, first, [&](const View& v) { return v.select(2, g.start + i); },
             2 * first_k0);
-      twiddle(a(all, ds(g.start, g.size)), sum, inner(all, ds(first_k0, kept)).expand_dim(1).broadcast(1, g.size));
+      const View to = a(all, ds(g.start, g.size)),
+                 w = inner(all, ds(first_k0, kept)).expand_dim(1).broadcast(1, g.size);
+      if (g.start + g.size < n2)
+        twiddle(to, sum, w);
+      else
+        twiddle_in_halves(to, sum, w, together);
     }
     return a;
   }
@@ -177,12 +190,20 @@ struct OneTripRows : TripSteps {
     return all_places(all, all, ds(parts * first_k0, parts * kept));
   }
   void run_whole(const std::vector<Parts>& x, const View& y) const {
+    // The first half is stored while the other one is made, where runs in HBM stay long.
+    constexpr std::int64_t kLongRun = 64;
+    const std::int64_t blocks = some.size, half = kept / 2 >= kLongRun ? (blocks + 1) / 2 * together : kept;
     const View out = k.sbuf({n1, n2, kept, 2}, f32);
+    const auto store = [&](const Piece& k0) {
+      const View from = out(all, all, ds(k0.start, k0.size)).flatten_dims(2, 3);
+      k.dma_copy({.dst = places(y, 2)(all, all, ds(2 * k0.start, 2 * k0.size)), .src = from});
+    };
     third_product(second_product(first_product(x)), [&](const Piece& k0, const View& sum) {
       const View to = out(all, all, ds(k0.start, k0.size)).permute({0, 2, 1, 3});
       evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2}), 1);
+      if (k0.start + k0.size == half) store({0, half});
     });
-    k.dma_copy({.dst = places(y, 2), .src = out.flatten_dims(2, 3)});
+    if (half < kept) store({half, kept - half});
   }
   void run_to_parts(const std::vector<Parts>& x, const View& y, const Index& row) const {
     const View out[] = {k.sbuf({n1, n2, kept}, f32), k.sbuf({n1, n2, kept}, f32)};

@@ -29,7 +29,8 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
           .positive = c.positive,
           .scale = c.scale,
           .rows = c.rows_of_tables(),
-          .precision = c.precision};
+          .precision = c.precision,
+          .warm_up = w.warm_up};
 }
 
 Factored whole(const TransformConfig& c, const Way& w) {
@@ -38,7 +39,7 @@ Factored whole(const TransformConfig& c, const Way& w) {
 
 bool is_long(const Way& w) { return w.kind == Way::Kind::two_factor && w.n2 > kTile; }
 LongReal long_config(const TransformConfig& c, const Way& w) {
-  return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision};
+  return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision, w.warm_up};
 }
 
 OneTrip in_one_trip(const TransformConfig& c, const Way& w) {

@@ -60,25 +60,33 @@ void TripSteps::multiply(const View& sum, const std::vector<Parts>& data, const 
   }
 }
 
-void TripSteps::twiddle(const View& to, const View& sum, const View& w) const {
+void TripSteps::twiddle(const View& to, const View& sum, const View& w, const Piece& some) const {
   const std::int64_t rows = to.dim(0), groups = to.dim(1), size = to.dim(2);
+  const auto cut = [&](const View& v) { return v(all, all, ds(some.start, some.size)); };
   const auto times = [&](const View& a, int part) {
-    const View product = k.sbuf({rows, groups, size, 2}, f32);
+    const View product = k.sbuf({rows, groups, some.size, 2}, f32);
     k.tensor_tensor({.dst = product,
                      .data1 = a,
-                     .data2 = component(w, part).expand_dim(3).broadcast(3, 2),
+                     .data2 = component(cut(w), part).expand_dim(3).broadcast(3, 2),
                      .op = AluOp::multiply,
                      .engine = Engine::vector});
     return product;
   };
-  const View straight = times(sum.reshape_dim(1, {groups, size, 2}), 0);
-  const View turned = times(sum.ap({{kWide, rows}, {2 * size, groups}, {2, size}, {-1, 2}}, sum.offset() + 1), 1);
+  const View straight = times(cut(sum.reshape_dim(1, {groups, size, 2})), 0);
+  const View turned =
+      times(sum.ap({{kWide, rows}, {2 * size, groups}, {2, some.size}, {-1, 2}}, sum.offset() + 2 * some.start + 1), 1);
   for (int i = 0; i < 2; ++i)
-    k.tensor_tensor({.dst = component(to, i),
+    k.tensor_tensor({.dst = component(cut(to), i),
                      .data1 = component(straight, i),
                      .data2 = component(turned, i),
                      .op = i == 0 ? AluOp::subtract : AluOp::add,
                      .engine = Engine::gpsimd});
+}
+
+void TripSteps::twiddle_in_halves(const View& to, const View& sum, const View& w, std::int64_t size) const {
+  const std::int64_t all_numbers = to.dim(2);
+  for (const Piece& some : whole_pieces(all_numbers, tiles_of(tiles_of(all_numbers, size), 2) * size))
+    twiddle(to, sum, w, some);
 }
 
 }  // namespace kiln::kernels

@@ -37,7 +37,13 @@ struct TripSteps {
   void multiply(const isa::View& sum, const std::vector<Parts>& data, const std::vector<Parts>& table,
                 const std::function<isa::View(const isa::View&)>& of, std::int64_t column = 0) const;
   // to [rows, groups, size, 2] = sum times factors of the same shape. What is in PSUM is read by the vector engine.
-  void twiddle(const isa::View& to, const isa::View& sum, const isa::View& w) const;
+  void twiddle(const isa::View& to, const isa::View& sum, const isa::View& w) const {
+    twiddle(to, sum, w, {0, to.dim(2)});
+  }
+  // The same for some of the numbers of each group.
+  void twiddle(const isa::View& to, const isa::View& sum, const isa::View& w, const Piece& some) const;
+  // Of all numbers of each group, those first that the first half of `blocks` blocks of them need, each of `size`.
+  void twiddle_in_halves(const isa::View& to, const isa::View& sum, const isa::View& w, std::int64_t size) const;
 };
 
 }  // namespace kiln::kernels

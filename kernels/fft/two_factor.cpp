@@ -82,7 +82,7 @@ void times_pairs(Kernel& k, const View& out, const View& re, const View& im, con
   join(1, AluOp::add);
 }
 
-TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
+TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c), warm_up_(k, c.warm_up) {
   const Tables parts = parts_of(c), packed = two_factor_tables(c);
   View tiles[2];
   std::int64_t used[2] = {0, 0};
@@ -397,6 +397,7 @@ void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View
   for (const View& part : parts) data.push_back(parts_of_tile(k_, part, c_.precision));
   for (const Piece& g : whole_pieces(s.u, group)) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, g.size * 2 * columns));
+    warm_up_.before(sum(all, ds(0, 2 * columns)));
     for (std::int64_t i = 0; i < g.size; ++i) {
       const View to = sum(all, ds(i * 2 * columns, 2 * columns));
       for (std::size_t which = 0; which < data.size(); ++which)

@@ -18,6 +18,7 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/blas/split.h"
 #include "kernels/fft/table.h"
+#include "kernels/fft/warm_up.h"
 
 namespace kiln::kernels {
 
@@ -37,6 +38,7 @@ struct TwoFactorConfig {
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
   Precision precision = Precision::native;
+  std::int64_t warm_up = 0;  // columns of zeros before the first product (warm_up.h)
 
   std::int64_t n() const { return n1 * n2; }
   std::int64_t p() const {
@@ -132,6 +134,7 @@ class TwoFactor {
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
+  WarmUp warm_up_;
   Parts first_[2], second_[4], middle_;  // of real numbers and imaginary ones
   isa::View late_to_, late_from_;
   mutable bool has_late_ = false;

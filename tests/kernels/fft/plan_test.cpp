@@ -99,6 +99,26 @@ TEST(Plan, HalfSpectraOfOddLengthsMayBeWhole) {
   EXPECT_TRUE(plan.computed().positive);
 }
 
+// Where the tensor engine runs at half its clock at first it is kept busy until rows are there, if they are many
+// enough.
+TEST(Plan, WarmsUpWhereThatIsSooner) {
+  for (const Spectrum spectrum : {Spectrum::whole, Spectrum::forward, Spectrum::inverse}) {
+    const TransformConfig longer{.n = 1 << 17, .spectrum = spectrum},
+        many{.n = 1024, .rows = 128, .spectrum = spectrum};
+    for (const TransformConfig& c : {longer, many}) {
+      const Plan plan(c, Target::trn2);
+      EXPECT_GT(plan.way().warm_up, 0);
+      kernels::Way cold = plan.way();
+      cold.warm_up = 0;
+      const auto ns = [&](const kernels::Way& way) {
+        return views::time_kernel({kernels::transform(c, way, Target::trn2)}, {.advice = false})->report.total_ns;
+      };
+      EXPECT_LT(ns(plan.way()), ns(cold) - 300);
+      EXPECT_EQ(Plan(c, Target::trn1).way().warm_up, 0);
+    }
+  }
+}
+
 // Rader's convolution is half as long as Bluestein's; one row is too few for what its order costs.
 TEST(Plan, PrimesGoTheFasterWay) {
   EXPECT_EQ(Plan({.n = 4051, .rows = 128}, Target::trn2).way().kind, kernels::Way::Kind::rader);

@@ -307,8 +307,8 @@ TEST(Transform, ThreeFactorsInOneTrip) {
   }
 }
 
-// Half spectra whose conjugates are turned round on the chip: halves that leave partitions unused and those that do not,
-// odd first factors and even ones, last blocks that are not full, one row, two and a loop of them.
+// Half spectra whose conjugates are turned round on the chip: halves that leave partitions unused and those that do
+// not, odd first factors and even ones, last blocks that are not full, one row, two and a loop of them.
 TEST(Transform, HalfSpectraInOneTrip) {
   Random random;
   int turn = 0;
@@ -330,6 +330,33 @@ TEST(Transform, HalfSpectraInOneTrip) {
   for (const std::int64_t n : {20000, 131072, 262144}) {
     const std::vector<Way> all = ways({.n = n, .spectrum = Spectrum::inverse});
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Way& w) { return w.one_trip && !w.halved; })) << n;
+  }
+}
+
+// Zeros before the first products change nothing, of whatever width the first sum is.
+TEST(Transform, WarmUp) {
+  Random random;
+  int turn = 0;
+  const auto expect = [&](Way way, Spectrum spectrum) {
+    way.warm_up = random.size(1, 1500);
+    const TransformConfig c{.n = way.product() * (way.halved ? 2 : 1),
+                            .rows = random.size(1, 9),
+                            .spectrum = spectrum,
+                            .precision = turn % 3 == 0 ? Precision::bf16x6 : Precision::native};
+    expect_right(c, way, kTargets[turn++ % 3], random);
+  };
+  for (const Spectrum spectrum : kSpectra) {
+    for (const auto& [n1, n2] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {64, 16}, {33, 128}})
+      expect({Way::Kind::two_factor, 1, n1, n2}, spectrum);
+    Way trip{Way::Kind::three_factor, 12, 10, 4};
+    trip.one_trip = true;
+    expect(trip, spectrum);
+  }
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    expect({Way::Kind::two_factor, 1, 16, 260}, spectrum);
+    Way trip{Way::Kind::three_factor, 9, 10, 5};
+    trip.one_trip = trip.paired = true;
+    expect(trip, spectrum);
   }
 }
 
