@@ -224,36 +224,46 @@ struct OneTripRows : TripSteps {
   }
 
   // Direct results of k2 < n2 / 2; of the others conjugates, in the other order of k0 and k2, and, when they are
-  // stored, of k1.
+  // stored, of k1. Of odd lengths the k2 in the middle has both: direct ones of the first k1, conjugates of the others.
   void run_real(const std::vector<Parts>& x, const View& y, const Index& row) const {
-    const std::int64_t half = n2 / 2;
+    const std::int64_t half = n2 / 2, columns = (n2 + 1) / 2;
     const Piece turned = turned_of({0, kept});
-    const View direct = k.sbuf({n1, half, kept, 2}, f32), middle = k.sbuf({1, 2}, f32);
-    const View mirrored = k.sbuf({n1, half, std::max<std::int64_t>(1, turned.size), 2}, f32);
-    if (first_k0 == 0) k.memset({.dst = middle, .value = 0.0, .engine = Engine::gpsimd});
+    const View direct = k.sbuf({n1, columns, kept, 2}, f32), middle = k.sbuf({1, 2}, f32);
+    const View mirrored = k.sbuf({n1, columns, std::max<std::int64_t>(1, turned.size), 2}, f32);
+    const bool has_middle = first_k0 == 0 && n2 % 2 == 0;
+    if (has_middle) k.memset({.dst = middle, .value = 0.0, .engine = Engine::gpsimd});
     third_product(second_product(first_product(x)), [&](const Piece& k0, const View& sum) {
       const View to = direct(all, all, ds(k0.start, k0.size)).permute({0, 2, 1, 3});
-      evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2})(all, all, ds(0, half)), 1);
-      if (first_k0 + k0.start == 0)
+      evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2})(all, all, ds(0, columns)), 1);
+      if (has_middle && k0.start == 0)
         k.tensor_copy({.dst = middle(all, ds(0, 1)), .src = sum(ds(0, 1), ds(2 * half, 1))});
       if (const Piece p = turned_of(k0); p.size > 0) turn(mirrored, sum, p, p.start - k0.start, turned);
     });
-    const auto some_places = [&](std::int64_t step, std::int64_t first, std::int64_t count) {
-      return y.ap({{step, n1}, {2 * n0 * n1, half}, {1, 2 * count}}, row * y.stride(0) + (y.offset() + 2 * first));
+    store_half(y, row, direct, 2 * n0, first_k0);
+    if (turned.size > 0)
+      store_half(y, row, mirrored, -2 * n0, n0 * (n1 - 1) + n0 + 1 - first_k0 - turned.start - turned.size);
+    if (has_middle) k.dma_copy({.dst = y(ds(row, 1), ds(f.n(), 2)), .src = middle});
+  }
+
+  // Numbers [k1; k2 < n2 / 2, k0, 2] and, of odd lengths, half of those of the k2 in the middle, `step` floats from one
+  // k1 to the next.
+  void store_half(const View& y, const Index& row, const View& from, std::int64_t step, std::int64_t first) const {
+    const std::int64_t half = n2 / 2, count = 2 * from.dim(2);
+    const auto places = [&](std::int64_t k1, std::int64_t k1s, std::int64_t k2, std::int64_t k2s) {
+      return y.ap({{step, k1s}, {2 * n0 * n1, k2s}, {1, count}},
+                  row * y.stride(0) + (y.offset() + 2 * first + step * k1 + 2 * n0 * n1 * k2));
     };
-    k.dma_copy({.dst = some_places(2 * n0, first_k0, kept), .src = direct.flatten_dims(2, 3)});
-    if (turned.size > 0) {
-      const std::int64_t first = n0 + 1 - first_k0 - turned.start - turned.size;
-      k.dma_copy({.dst = some_places(-2 * n0, n0 * (n1 - 1) + first, turned.size), .src = mirrored.flatten_dims(2, 3)});
-    }
-    if (first_k0 == 0) k.dma_copy({.dst = y(ds(row, 1), ds(f.n(), 2)), .src = middle});
+    if (half > 0) k.dma_copy({.dst = places(0, n1, 0, half), .src = from(all, ds(0, half)).flatten_dims(2, 3)});
+    if (n2 % 2 == 0) return;
+    const std::int64_t some = step > 0 ? (n1 + 1) / 2 : n1 / 2, k1 = step > 0 ? 0 : n1 - some;
+    k.dma_copy({.dst = places(k1, some, half, 1), .src = from(ds(k1, some), ds(half, 1)).flatten_dims(2, 3)});
   }
 
   // Conjugates of some of the sums of a block, from its k0 `at` on.
   void turn(const View& mirrored, const View& sum, const Piece& k0, std::int64_t at, const Piece& turned) const {
-    const std::int64_t half = n2 / 2, place = turned.start + turned.size - k0.start - k0.size;
+    const std::int64_t columns = (n2 + 1) / 2, place = turned.start + turned.size - k0.start - k0.size;
     for (int i = 0; i < 2; ++i) {
-      const View from = sum.ap({{kWide, n1}, {-2 * n2, k0.size}, {-2, half}},
+      const View from = sum.ap({{kWide, n1}, {-2 * n2, k0.size}, {-2, columns}},
                                sum.offset() + (at + k0.size - 1) * 2 * n2 + 2 * (n2 - 1) + i);
       const View to = component(mirrored(all, all, ds(place, k0.size)), i).permute({0, 2, 1});
       if (i == 0)
@@ -271,7 +281,7 @@ std::int64_t OneTrip::blocks() const { return tiles_of(kept(), together()); }
 
 bool is_possible(const OneTrip& f) {
   const Way& w = f.way;
-  if (f.spectrum == Spectrum::forward && w.n2 % 2) return false;
+  if (f.spectrum == Spectrum::forward && w.n2 % 2 == 1 && f.n() % 2 == 0) return false;
   return w.n0 >= 2 && w.n1 >= 2 && w.n2 >= 2 && w.n0 <= kTile && w.n1 <= kTile && w.n2 <= kTile;
 }
 

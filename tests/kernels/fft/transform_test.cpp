@@ -290,6 +290,17 @@ TEST(Transform, ThreeFactorsInOneTrip) {
       expect_right(c, way, kTargets[turn++ % 3], random);
     }
   }
+  // Real rows of odd lengths.
+  for (const auto& [n0, n1, n2] :
+       {std::array<std::int64_t, 3>{3, 3, 3}, {9, 5, 7}, {81, 9, 3}, {63, 125, 5}, {5, 127, 27}, {127, 3, 9}}) {
+    for (const std::int64_t rows : {std::int64_t{1}, random.size(2, 6)}) {
+      Way way{Way::Kind::three_factor, n0, n1, n2};
+      way.one_trip = true;
+      const TransformConfig c{
+          .n = way.product(), .rows = rows, .spectrum = Spectrum::forward, .positive = turn % 2 == 1};
+      expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
   // Two real rows as one complex one, even lengths and odd ones, with a row that is left alone or without.
   for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
     for (const auto& [n0, n1, n2] : {std::array<std::int64_t, 3>{7, 9, 5}, {64, 33, 4}, {5, 2, 2}, {127, 9, 3}}) {
