@@ -17,20 +17,22 @@ namespace {
 constexpr std::int64_t kQuadrant = 32;  // partitions: where an engine can begin
 
 std::int64_t half_of(const HalfTrip& f) { return f.way.n1 / 2; }
+// Of the k1 that come as they are: those and, of odd lengths, the one in the middle.
+std::int64_t lower_of(const HalfTrip& f) { return (f.way.n1 + 1) / 2; }
 // The partition where the other half of k1 begins.
-std::int64_t upper_of(const HalfTrip& f) { return tiles_of(half_of(f), kQuadrant) * kQuadrant; }
+std::int64_t upper_of(const HalfTrip& f) { return tiles_of(lower_of(f), kQuadrant) * kQuadrant; }
 std::int64_t used_of(const HalfTrip& f) { return upper_of(f) + half_of(f); }
 
 // Rows of the first table stand where their numbers do; those of conjugates have the other sign.
 void add_first_tables(Tables& tables, const HalfTrip& f) {
-  const std::int64_t half = half_of(f), upper = upper_of(f), n1 = f.way.n1;
+  const std::int64_t lower = lower_of(f), upper = upper_of(f), n1 = f.way.n1;
   for (const bool imaginary : {false, true}) {
     tables.push_back(pairs_table(imaginary ? "half_first_im" : "half_first_re", used_of(f), n1,
                                  [&](std::int64_t row, std::int64_t j1) {
-                                   if (row >= half && row < upper) return Complex(0);
-                                   const std::int64_t k1 = row < half ? row : n1 - 1 - (row - upper);
+                                   if (row >= lower && row < upper) return Complex(0);
+                                   const std::int64_t k1 = row < lower ? row : n1 - 1 - (row - upper);
                                    const Complex w = root(product_mod(j1, k1, n1), n1);
-                                   return imaginary ? Complex(0, row < half ? 1 : -1) * w : w;
+                                   return imaginary ? Complex(0, row < lower ? 1 : -1) * w : w;
                                  }));
   }
 }
@@ -57,7 +59,8 @@ struct HalfTripRows : TripSteps {
   WarmUp warm_up;
   Piece some;  // of the blocks
   std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, kept = f.kept(), together = f.together();
-  std::int64_t half = half_of(f), upper = upper_of(f), used = used_of(f);
+  std::int64_t half = half_of(f), lower = lower_of(f), upper = upper_of(f), used = used_of(f);
+  std::int64_t gap = lower / kQuadrant * kQuadrant;  // from here on up to `upper` partitions are cleared
   std::int64_t first_j1 = some.start * together, many = std::min(n1 - first_j1, some.size*together);
   std::vector<Parts> first = {}, second = {}, third = {};
   View inner = {}, outer = {};  // factors behind the first product and the second one, as pairs
@@ -65,9 +68,14 @@ struct HalfTripRows : TripSteps {
   HalfTripRows(Kernel& kernel, const HalfTrip& config, const Piece& blocks)
       : TripSteps{kernel, config.precision}, f(config), warm_up(kernel, config.way.warm_up), some(blocks) {}
 
-  void load_tables() {
+  // Behind those of the first product comes what it waits for longest.
+  void load_tables(const std::function<void()>& between) {
+    constexpr std::size_t kFirst = 3;
     std::vector<View> tiles;
-    for (const Table& t : half_trip_tables(f)) tiles.push_back(resident(k, t.name, t.rows, t.columns));
+    for (const Table& t : half_trip_tables(f)) {
+      if (tiles.size() == kFirst) between();
+      tiles.push_back(resident(k, t.name, t.rows, t.columns));
+    }
     std::size_t next = 0;
     first = products(tiles, next, false), inner = factors(tiles, next);
     second = products(tiles, next, false), outer = factors(tiles, next);
@@ -76,31 +84,64 @@ struct HalfTripRows : TripSteps {
 
   // Numbers of a row as they come, [k1; k2, k0, 2]. All DMA engines take part where the second half of the k2 comes to
   // the partitions from `upper` on.
-  bool is_on_both_sides() const { return half == upper && n2 % 2 == 0 && precision == Precision::native; }
-  View load(const View& x, const Index& row) const {
+  bool is_on_both_sides() const {
+    return lower == half && half == upper && n2 % 2 == 0 && precision == Precision::native;
+  }
+  struct Loaded {
+    View tile, middle;  // of odd lengths: the k1 in the middle, [1; k2, k0, 2]
+  };
+  Loaded load(const View& x, const Index& row) const {
     const View tile = k.sbuf({used, n2, n0, 2}, f32);
     const std::int64_t width = 2 * n0 * n2, sides = is_on_both_sides() ? 2 : 1;
+    const View middle = lower > half ? load_middle(x, row) : View();
     clear(tile);
-    for (std::int64_t side = 0; side < sides; ++side) {
+    const auto load_some = [&](const Piece& k1, std::int64_t side) {
+      const View from = x.ap({{width, k1.size}, {1, width / sides}},
+                             row * x.stride(0) + (x.offset() + k1.start * width + side * width / sides));
+      const View to = tile(ds(side * upper + k1.start, k1.size), ds(0, n2 / sides));
+      k.dma_copy({.dst = to.flatten_dims(1, 3), .src = from});
+    };
+    // What does not wait for the zeros comes first.
+    const std::int64_t early = lower < upper && gap > 0 ? std::min(gap, half) : half;
+    for (std::int64_t side = 0; side < sides; ++side) load_some({0, early}, side);
+    if (early < half) load_some({early, half - early}, 0);
+    return {tile, middle};
+  }
+  // Numbers of half a spectrum, k0 < n0 / 2, then conjugates of such ones.
+  View load_middle(const View& x, const Index& row) const {
+    const std::int64_t middle = n2 / 2, loaded = 2 * (n0 * middle + kept), width = 2 * n0 * n2;
+    const View run = k.sbuf({1, n2, n0, 2}, f32);
+    k.dma_copy(
+        {.dst = run.ap({{width, 1}, {1, loaded}}, run.offset()), .src = x(ds(row, 1), ds(half * width, loaded))});
+    const auto late = [&](std::int64_t k0, std::int64_t count) {
+      return run(all, ds(middle + 1, middle), ds(k0, count));
+    };
+    zero(late(0, 1));
+    for (int i = 0; i < 2; ++i) {
       const View from =
-          x.ap({{width, half}, {1, width / sides}}, row * x.stride(0) + (x.offset() + side * width / sides));
-      k.dma_copy({.dst = tile(ds(side * upper, half), ds(0, n2 / sides)).flatten_dims(1, 3), .src = from});
+          run.ap({{width, 1}, {-2 * n0, middle}, {-2, kept - 1}}, run.offset() + 2 * (n0 * middle - 1) + i);
+      k.activation(
+          {.dst = component(late(1, kept - 1), i), .op = ActFn::copy, .data = from, .scale = i == 0 ? 1.0 : -1.0});
     }
-    return tile;
+    return run(all, all, ds(0, kept));
   }
   // What is read and not loaded: zeros. Operands that are split are read as a whole.
   void clear(const View& tile) const {
-    const std::int64_t gap = half / kQuadrant * kQuadrant;
+    const std::int64_t first = lower > half ? 1 : 0, last = (n0 - 1) / 2;
     if (precision != Precision::native)
       zero(tile);
-    else if (half < upper)
-      zero(tile(ds(gap, upper - gap)));
+    else if (lower < upper)
+      zero(tile(ds(gap, upper - gap), all, ds(first, last + 1 - first)));
   }
   void zero(const View& v) const { k.memset({.dst = v, .value = 0.0, .engine = Engine::vector}); }
 
   // The first product's operands: numbers x(n - k) from partition `upper` on, k1 falling, at the place of k, in pieces
   // for the engines.
-  std::vector<Parts> operands(const View& tile, const View& x, const Index& row) const {
+  void place_middle(const Loaded& loaded) const {
+    if (lower > half) k.dma_copy({.dst = loaded.tile(ds(half, 1), all, ds(0, kept)), .src = loaded.middle});
+  }
+  std::vector<Parts> operands(const Loaded& loaded, const View& x, const Index& row) const {
+    const View& tile = loaded.tile;
     std::size_t turns = 0;
     if (is_on_both_sides())
       for (std::int64_t k0 = kept - 1; k0 >= 0; --k0) bring_down(tile, k0, turns++);
@@ -135,14 +176,16 @@ struct HalfTripRows : TripSteps {
     const auto numbers_at = [&](std::int64_t partition, std::int64_t count, int part) {
       return component(tile(ds(partition, count), ds(0, 1), ds(0, 1)).flatten_dims(1, 2), part);
     };
-    zero(column(tile, upper, 0, {0, n2}));
+    const auto halve = [&](const View& v) { k.activation({.dst = v, .op = ActFn::copy, .data = v, .scale = 0.5}); };
     zero(numbers_at(0, 1, 1));
+    halve(numbers_at(0, 1, 0));
+    if (lower > half) return;
+    zero(column(tile, upper, 0, {0, n2}));
     k.dma_copy({.dst = numbers_at(used - 1, 1, 0), .src = x(ds(row, 1), ds(f.n(), 1))});
-    for (const View& v : {numbers_at(0, 1, 0), numbers_at(upper, half, 0)})
-      k.activation({.dst = v, .op = ActFn::copy, .data = v, .scale = 0.5});
+    halve(numbers_at(upper, half, 0));
   }
 
-  std::int64_t rows_of(std::int64_t k0) const { return 2 * k0 == n0 ? half : used; }
+  std::int64_t rows_of(std::int64_t k0) const { return 2 * k0 == n0 ? half : k0 == 0 && lower > half ? lower : used; }
 
   // a [k2; k0, some j1, 2]; first those that wait for least.
   View first_product(const std::vector<Parts>& data) const {
@@ -210,10 +253,14 @@ struct HalfTripRows : TripSteps {
 
 // The first row comes before the tables.
 void run_rows(HalfTripRows trips, const View& x, const View& y, std::int64_t rows) {
-  const View first = trips.load(x, 0);
-  trips.load_tables();
+  const HalfTripRows::Loaded first = trips.load(x, 0);
+  trips.load_tables([&] { trips.place_middle(first); });
   trips.run(trips.operands(first, x, 0), y, 0);
-  const auto run = [&](const Index& row) { trips.run(trips.operands(trips.load(x, row), x, row), y, row); };
+  const auto run = [&](const Index& row) {
+    const HalfTripRows::Loaded loaded = trips.load(x, row);
+    trips.place_middle(loaded);
+    trips.run(trips.operands(loaded, x, row), y, row);
+  };
   if (rows > 2) trips.k.loop(1, rows - 1, 1, run);
   if (rows > 1) run(rows - 1);
 }
@@ -228,7 +275,8 @@ std::int64_t HalfTrip::blocks() const { return tiles_of(way.n1, together()); }
 
 bool is_possible(const HalfTrip& f) {
   const Way& w = f.way;
-  return w.n0 >= 3 && w.n1 >= 2 && w.n2 >= 2 && w.n0 <= kTile && w.n1 <= kTile && w.n2 <= kTile && w.n1 % 2 == 0;
+  return w.n0 >= 3 && w.n1 >= 2 && w.n2 >= 2 && w.n0 <= kTile && w.n1 <= kTile && w.n2 <= kTile &&
+         (w.n1 % 2 == 0 || f.n() % 2 == 1);
 }
 
 double columns_of(const HalfTrip& f) {

@@ -8,7 +8,8 @@
 // where what stands before the semicolon is on the partitions, with k0 = 0 … n0 / 2 only. The data are the stationary
 // operand of all three. k1 < n1 / 2 are numbers of half a spectrum as they come; those of the others are conjugates,
 // x(n - k)*, which are loaded as they lie and turned round on the chip, and whose tables have the other sign. Of k0 = 0
-// and n0 / 2 the first half stands for both; the middle number has the first place of the other half of k0 = 0.
+// and n0 / 2 the first half stands for both; the middle number has the last place of the other half of k0 = 0. Of odd
+// lengths the k1 in the middle has numbers of both kinds.
 #pragma once
 
 #include "kernels/fft/way.h"
@@ -27,12 +28,12 @@ struct HalfTrip {
   std::int64_t blocks() const;
 };
 
-// Whether there is such a kernel: factors of at most 128, the one that is contracted first even.
+// Whether there is such a kernel: factors of at most 128, the one that is contracted first even where the length is.
 bool is_possible(const HalfTrip& f);
 // The time that the tensor engine takes for a row, about: columns that it multiplies.
 double columns_of(const HalfTrip& f);
 Tables half_trip_tables(const HalfTrip& f);
-// Half spectra [rows, n + 2] to real rows [rows, n].
+// Half spectra [rows, 2 (n / 2 + 1)] to real rows [rows, n].
 void half_trip(isa::Kernel& k, const HalfTrip& f, const isa::View& x, const isa::View& y);
 // What one of two cores does of a single row: half of the j1.
 void half_trip_on_core(isa::Kernel& k, const HalfTrip& f, const isa::View& x, const isa::View& y, int core);

@@ -46,7 +46,7 @@ View TripSteps::bank(std::int64_t rows, std::int64_t width) const {
 }
 
 std::int64_t TripSteps::in_a_bank(std::int64_t sums, std::int64_t width) {
-  constexpr std::int64_t kFew = 4;
+  constexpr std::int64_t kFew = 8;
   return sums <= kFew ? 1 : std::max<std::int64_t>(1, kWide / width);
 }
 

@@ -107,7 +107,7 @@ std::vector<Rated> half_trips(const TransformConfig& c) {
   std::vector<Rated> found;
   if (c.n > kLongestTrip || c.spectrum != Spectrum::inverse) return found;
   for (std::int64_t n0 = 3; n0 <= kShortFactor; ++n0) {
-    for (std::int64_t n1 = 2; n1 <= kTile && c.n % n0 == 0; n1 += 2) {
+    for (std::int64_t n1 = 2; n1 <= kTile && c.n % n0 == 0; ++n1) {
       if (c.n / n0 % n1 || c.n / n0 / n1 > kTile) continue;
       const HalfTrip trip{
           .way = {.kind = Way::Kind::three_factor, .n0 = n0, .n1 = n1, .n2 = c.n / n0 / n1, .one_trip = true}};
