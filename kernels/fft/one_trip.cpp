@@ -219,7 +219,7 @@ struct OneTripRows : TripSteps {
   // The k0 of some, counted from their first one, whose conjugates are results, too.
   Piece turned_of(const Piece& k0) const {
     const std::int64_t from = std::max<std::int64_t>(k0.start, 1 - first_k0);
-    const std::int64_t end = std::min(k0.start + k0.size, (n0 + 1) / 2 - first_k0);
+    const std::int64_t end = std::min(k0.start + k0.size, n0 / 2 + 1 - first_k0);
     return {from, std::max<std::int64_t>(0, end - from)};
   }
 
@@ -228,6 +228,8 @@ struct OneTripRows : TripSteps {
   void run_real(const std::vector<Parts>& x, const View& y, const Index& row) const {
     const std::int64_t half = n2 / 2, columns = (n2 + 1) / 2;
     const Piece turned = turned_of({0, kept});
+    // k0 = n0 / 2 is its own conjugate.
+    const std::int64_t straight = 2 * (first_k0 + kept - 1) == n0 ? kept - 1 : kept;
     const View direct = k.sbuf({n1, columns, kept, 2}, f32), middle = k.sbuf({1, 2}, f32);
     const View mirrored = k.sbuf({n1, columns, std::max<std::int64_t>(1, turned.size), 2}, f32);
     const bool has_middle = first_k0 == 0 && n2 % 2 == 0;
@@ -238,10 +240,10 @@ struct OneTripRows : TripSteps {
       if (has_middle && k0.start == 0)
         k.tensor_copy({.dst = middle(all, ds(0, 1)), .src = sum(ds(0, 1), ds(2 * half, 1))});
       if (const Piece p = turned_of(k0); p.size > 0) turn(mirrored, sum, p, p.start - k0.start, turned);
+      if (k0.start < straight && k0.start + k0.size >= straight)
+        store_half(y, row, direct(all, all, ds(0, straight)), 2 * n0, first_k0);
     });
-    store_half(y, row, direct, 2 * n0, first_k0);
-    if (turned.size > 0)
-      store_half(y, row, mirrored, -2 * n0, n0 * (n1 - 1) + n0 + 1 - first_k0 - turned.start - turned.size);
+    if (turned.size > 0) store_half(y, row, mirrored, -2 * n0, n0 * n1 + 1 - first_k0 - turned.start - turned.size);
     if (has_middle) k.dma_copy({.dst = y(ds(row, 1), ds(f.n(), 2)), .src = middle});
   }
 

@@ -1,5 +1,7 @@
 #include "kernels/fft/trip_steps.h"
 
+#include <algorithm>
+
 #include "kernels/blas/dtypes.h"
 #include "kernels/fft/complex_view.h"
 
@@ -84,9 +86,10 @@ void TripSteps::twiddle(const View& to, const View& sum, const View& w, const Pi
 }
 
 void TripSteps::twiddle_in_halves(const View& to, const View& sum, const View& w, std::int64_t size) const {
-  const std::int64_t all_numbers = to.dim(2);
-  for (const Piece& some : whole_pieces(all_numbers, tiles_of(tiles_of(all_numbers, size), 2) * size))
-    twiddle(to, sum, w, some);
+  const std::int64_t numbers = to.dim(2), early = std::max<std::int64_t>(1, numbers / size / 2) * size;
+  if (early >= numbers) return twiddle(to, sum, w);
+  twiddle(to, sum, w, {0, early});
+  twiddle(to, sum, w, {early, numbers - early});
 }
 
 }  // namespace kiln::kernels
