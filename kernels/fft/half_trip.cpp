@@ -66,7 +66,7 @@ struct HalfTripRows : TripSteps {
   View inner = {}, outer = {};  // factors behind the first product and the second one, as pairs
 
   HalfTripRows(Kernel& kernel, const HalfTrip& config, const Piece& blocks)
-      : TripSteps{kernel, config.precision}, f(config), warm_up(kernel, config.way.warm_up), some(blocks) {}
+      : TripSteps{kernel, config.precision, false}, f(config), warm_up(kernel, config.way.warm_up), some(blocks) {}
 
   // Behind those of the first product comes what it waits for longest.
   void load_tables(const std::function<void()>& between) {
@@ -253,6 +253,7 @@ struct HalfTripRows : TripSteps {
 
 // The first row comes before the tables.
 void run_rows(HalfTripRows trips, const View& x, const View& y, std::int64_t rows) {
+  trips.finely = trips.f.way.finely && rows == 1;
   const HalfTripRows::Loaded first = trips.load(x, 0);
   trips.load_tables([&] { trips.place_middle(first); });
   trips.run(trips.operands(first, x, 0), y, 0);
@@ -262,6 +263,7 @@ void run_rows(HalfTripRows trips, const View& x, const View& y, std::int64_t row
     trips.run(trips.operands(loaded, x, row), y, row);
   };
   if (rows > 2) trips.k.loop(1, rows - 1, 1, run);
+  trips.finely = trips.f.way.finely;
   if (rows > 1) run(rows - 1);
 }
 

@@ -55,8 +55,8 @@ Table weights_table(const OneTrip& f) {
 struct OneTripRows : TripSteps {
   const OneTrip& f;
   WarmUp warm_up;
-  Piece some;  // of the blocks
-  bool parts_come, parts_go;
+  Piece some;                          // of the blocks
+  bool parts_come, parts_go, goes_on;  // the last: results are read again
   std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, together = f.together();
   std::int64_t first_k0 = some.start * together, kept = std::min(f.kept() - first_k0, some.size*together);
   bool real = f.spectrum == Spectrum::forward;
@@ -65,12 +65,13 @@ struct OneTripRows : TripSteps {
   View weights = {};            // of half spectra
 
   OneTripRows(Kernel& kernel, const OneTrip& config, const Piece& blocks, const OneTripSteps& steps = {})
-      : TripSteps{kernel, config.precision},
+      : TripSteps{kernel, config.precision, false},
         f(config),
         warm_up(kernel, config.way.warm_up),
         some(blocks),
         parts_come(steps.parts_come),
-        parts_go(steps.parts_go) {}
+        parts_go(steps.parts_go),
+        goes_on(steps.after != nullptr) {}
 
   void load_weights() {
     if (f.spectrum != Spectrum::inverse) return;
@@ -192,7 +193,7 @@ struct OneTripRows : TripSteps {
   void run_whole(const std::vector<Parts>& x, const View& y) const {
     // The first half is stored while the other one is made, where runs in HBM stay long.
     constexpr std::int64_t kLongRun = 64;
-    const std::int64_t blocks = some.size, half = kept / 2 >= kLongRun ? (blocks + 1) / 2 * together : kept;
+    const std::int64_t blocks = some.size, half = kept / 2 >= kLongRun && !goes_on ? (blocks + 1) / 2 * together : kept;
     const View out = k.sbuf({n1, n2, kept, 2}, f32);
     const auto store = [&](const Piece& k0) {
       const View from = out(all, all, ds(k0.start, k0.size)).flatten_dims(2, 3);
@@ -230,18 +231,20 @@ struct OneTripRows : TripSteps {
     const Piece turned = turned_of({0, kept});
     // k0 = n0 / 2 is its own conjugate.
     const std::int64_t straight = 2 * (first_k0 + kept - 1) == n0 ? kept - 1 : kept;
-    const View direct = k.sbuf({n1, columns, kept, 2}, f32), middle = k.sbuf({1, 2}, f32);
+    const View direct = k.sbuf({n1, columns, std::max<std::int64_t>(1, straight), 2}, f32),
+               middle = k.sbuf({1, 2}, f32);
     const View mirrored = k.sbuf({n1, columns, std::max<std::int64_t>(1, turned.size), 2}, f32);
     const bool has_middle = first_k0 == 0 && n2 % 2 == 0;
     if (has_middle) k.memset({.dst = middle, .value = 0.0, .engine = Engine::gpsimd});
     third_product(second_product(first_product(x)), [&](const Piece& k0, const View& sum) {
-      const View to = direct(all, all, ds(k0.start, k0.size)).permute({0, 2, 1, 3});
-      evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2})(all, all, ds(0, columns)), 1);
+      if (const std::int64_t size = std::min(k0.size, straight - k0.start); size > 0) {
+        const View to = direct(all, all, ds(k0.start, size)).permute({0, 2, 1, 3});
+        evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2})(all, ds(0, size), ds(0, columns)), 1);
+      }
       if (has_middle && k0.start == 0)
         k.tensor_copy({.dst = middle(all, ds(0, 1)), .src = sum(ds(0, 1), ds(2 * half, 1))});
       if (const Piece p = turned_of(k0); p.size > 0) turn(mirrored, sum, p, p.start - k0.start, turned);
-      if (k0.start < straight && k0.start + k0.size >= straight)
-        store_half(y, row, direct(all, all, ds(0, straight)), 2 * n0, first_k0);
+      if (k0.start < straight && k0.start + k0.size >= straight) store_half(y, row, direct, 2 * n0, first_k0);
     });
     if (turned.size > 0) store_half(y, row, mirrored, -2 * n0, n0 * n1 + 1 - first_k0 - turned.start - turned.size);
     if (has_middle) k.dma_copy({.dst = y(ds(row, 1), ds(f.n(), 2)), .src = middle});
@@ -269,7 +272,7 @@ struct OneTripRows : TripSteps {
                                sum.offset() + (at + k0.size - 1) * 2 * n2 + 2 * (n2 - 1) + i);
       const View to = component(mirrored(all, all, ds(place, k0.size)), i).permute({0, 2, 1});
       if (i == 0)
-        evict(k, to, from, 1);
+        evict(k, to, from, k0.size == 1 ? 0 : 1);
       else
         k.activation({.dst = to, .op = ActFn::copy, .data = from, .scale = -1.0});
     }
@@ -313,6 +316,7 @@ static void run_rows(const OneTripRows& given, const View& x, const View& y, std
   const auto run = [&](const Index& row) { trips.run(trips.load(x, row), y, row); };
   before(0);
   if (rows > 1) before(1);
+  trips.finely = trips.f.way.finely && rows == 1;
   trips.load_weights();
   const std::vector<Parts> first = trips.load(x, 0);
   trips.load_tables();
@@ -326,6 +330,7 @@ static void run_rows(const OneTripRows& given, const View& x, const View& y, std
   }
   for (std::int64_t row = std::max<std::int64_t>(1, rows - 2); row < rows; ++row) {
     if (row + 1 < rows) before(row + 1);
+    trips.finely = trips.f.way.finely && row + 1 == rows;
     run(row);
     after(row - 1);
   }

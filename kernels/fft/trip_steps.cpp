@@ -47,9 +47,9 @@ View TripSteps::bank(std::int64_t rows, std::int64_t width) const {
   return k.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, width));
 }
 
-std::int64_t TripSteps::in_a_bank(std::int64_t sums, std::int64_t width) {
-  constexpr std::int64_t kFew = 8;
-  return sums <= kFew ? 1 : std::max<std::int64_t>(1, kWide / width);
+std::int64_t TripSteps::in_a_bank(std::int64_t sums, std::int64_t width) const {
+  constexpr std::int64_t kFew = 4;
+  return sums <= (finely ? 2 * kFew : kFew) ? 1 : std::max<std::int64_t>(1, kWide / width);
 }
 
 void TripSteps::multiply(const View& sum, const std::vector<Parts>& data, const std::vector<Parts>& table,
@@ -87,7 +87,7 @@ void TripSteps::twiddle(const View& to, const View& sum, const View& w, const Pi
 
 void TripSteps::twiddle_in_halves(const View& to, const View& sum, const View& w, std::int64_t size) const {
   const std::int64_t numbers = to.dim(2), early = std::max<std::int64_t>(1, numbers / size / 2) * size;
-  if (early >= numbers) return twiddle(to, sum, w);
+  if (!finely || early >= numbers) return twiddle(to, sum, w);
   twiddle(to, sum, w, {0, early});
   twiddle(to, sum, w, {early, numbers - early});
 }

@@ -21,6 +21,8 @@ void add_product_tables(Tables& tables, const std::string& name, std::int64_t ro
 struct TripSteps {
   isa::Kernel& k;
   Precision precision;
+  bool finely = false;  // in small pieces, so that an engine waits little for another: for a row whose steps overlap
+                        // with those of no other one
 
   Parts parts(const isa::View& v) const { return parts_of_tile(k, v, precision); }
   // The parts of complex numbers, pairs in the last dimension.
@@ -32,7 +34,7 @@ struct TripSteps {
   isa::View bank(std::int64_t rows, std::int64_t width) const;
   // How many of some sums of `width` columns share a bank: of few ones none, so that the vector engine has the first
   // one while the tensor engine makes the next.
-  static std::int64_t in_a_bank(std::int64_t sums, std::int64_t width);
+  std::int64_t in_a_bank(std::int64_t sums, std::int64_t width) const;
   // sum += data [contracted, results], one or both parts of numbers, times a table from a column on.
   void multiply(const isa::View& sum, const std::vector<Parts>& data, const std::vector<Parts>& table,
                 const std::function<isa::View(const isa::View&)>& of, std::int64_t column = 0) const;
@@ -42,7 +44,7 @@ struct TripSteps {
   }
   // The same for some of the numbers of each group.
   void twiddle(const isa::View& to, const isa::View& sum, const isa::View& w, const Piece& some) const;
-  // Of all numbers of each group, those first that the first half of `blocks` blocks of them need, each of `size`.
+  // Finely: of all numbers of each group, those of the first half of some blocks of `size` before the others.
   void twiddle_in_halves(const isa::View& to, const isa::View& sum, const isa::View& w, std::int64_t size) const;
 };
 

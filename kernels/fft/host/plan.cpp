@@ -66,12 +66,15 @@ std::vector<Choice> choices(const TransformConfig& c) {
   return found;
 }
 
-std::vector<isa::Program> trial(const Choice& choice, Target target, bool pair) {
+std::int64_t trial_rows(const TransformConfig& c) { return std::max<std::int64_t>(kFewestRows, kTrialNumbers / c.n); }
+std::vector<isa::Program> trial(const Choice& choice, Target target, bool pair, std::int64_t longer = 1) {
   TransformConfig c = choice.config;
-  c.rows = std::min(c.rows, std::max<std::int64_t>(kFewestRows, kTrialNumbers / c.n));
+  c.rows = std::min(c.rows, longer * trial_rows(c));
   return pair ? kernels::transform_pair(c, choice.way, target) : std::vector{kernels::transform(c, choice.way, target)};
 }
-double trial_ns(const Choice& choice, Target target, bool pair) { return time_ns(trial(choice, target, pair)); }
+double trial_ns(const Choice& choice, Target target, bool pair, std::int64_t longer = 1) {
+  return time_ns(trial(choice, target, pair, longer));
+}
 
 // When the tensor engine has its first operands.
 double first_product_ns(const std::vector<isa::Program>& programs) {
@@ -81,6 +84,13 @@ double first_product_ns(const std::vector<isa::Program>& programs) {
     if (timeline.lanes[e.lane].engine == Engine::tensor) return timing::to_ns(e.start);
   }
   return 0;
+}
+
+// One trip in small pieces, where that is sooner.
+Choice finely(const Choice& whole, Target target, bool pair) {
+  Choice fine = whole;
+  fine.way.finely = whole.way.one_trip;
+  return fine.way.finely && trial_ns(fine, target, pair) < trial_ns(whole, target, pair) ? fine : whole;
 }
 
 // As many zeros as the tensor engine has time for before its first operands are there, where that is sooner.
@@ -105,6 +115,9 @@ Choice warmed_up(const Choice& cold, Target target, bool pair) {
 // What software must be sooner by: it spares a transform a few microseconds once, and batches may be longer than
 // trials.
 constexpr double kSooner = 1.002;
+// Ways that take little longer are compared on more rows, where there are more.
+constexpr double kNear = 1.15;
+constexpr std::int64_t kLonger = 4;
 
 // Ways are compared with their DMAs started by software, which nearly always is sooner; where gpsimd, which starts them
 // then, has much else to do it is not.
@@ -114,11 +127,19 @@ Choice fastest(std::vector<Choice> some, Target target, bool pair) {
     choice.way.by_software = true;
     times.push_back(trial_ns(choice, target, pair));
   }
-  const auto least = std::min_element(times.begin(), times.end());
+  auto least = std::min_element(times.begin(), times.end());
+  if (some.front().config.rows > trial_rows(some.front().config)) {
+    // How they begin and end counts less for more rows.
+    const double near = kNear * *least;
+    for (std::size_t i = 0; i < some.size(); ++i)
+      times[i] = times[i] > near ? 1e300 : trial_ns(some[i], target, pair, kLonger);
+    least = std::min_element(times.begin(), times.end());
+  }
   const Choice found = some[static_cast<std::size_t>(least - times.begin())];
   Choice open = found;
   open.way.by_software = false;
-  return warmed_up(trial_ns(open, target, pair) < kSooner * *least ? open : found, target, pair);
+  const bool is_open = trial_ns(open, target, pair) < kSooner * trial_ns(found, target, pair);
+  return warmed_up(finely(is_open ? open : found, target, pair), target, pair);
 }
 
 bool is_finite(const float* values, std::int64_t count) {
