@@ -30,6 +30,7 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
           .scale = c.scale,
           .rows = c.rows_of_tables(),
           .precision = c.precision,
+          .middle_first = w.finely,
           .warm_up = w.warm_up};
 }
 

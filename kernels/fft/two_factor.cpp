@@ -170,8 +170,10 @@ void TwoFactor::natural(const View& x, const View& y, const Piece& some) const {
     load_late();
     const View b = first(parts, s, some);
     if (c_.spectrum == Spectrum::forward) {
+      const bool has_middle_apart = !has_begun_row(c_) && some.start == 0;
+      if (has_middle_apart && c_.middle_first) store_middle(to, b, s, some);
       store_half(to, second_half(b, s, some), s, some);
-      if (!has_begun_row(c_) && some.start == 0) store_middle(to, b, s, some);
+      if (has_middle_apart && !c_.middle_first) store_middle(to, b, s, some);
       return;
     }
     const bool real = c_.spectrum == Spectrum::inverse;

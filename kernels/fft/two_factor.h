@@ -38,7 +38,8 @@ struct TwoFactorConfig {
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
   Precision precision = Precision::native;
-  std::int64_t warm_up = 0;  // columns of zeros before the first product (warm_up.h)
+  bool middle_first = false;  // middle numbers of real rows, which many rows take long to store, before the others
+  std::int64_t warm_up = 0;   // columns of zeros before the first product (warm_up.h)
 
   std::int64_t n() const { return n1 * n2; }
   std::int64_t p() const {

@@ -86,10 +86,11 @@ double first_product_ns(const std::vector<isa::Program>& programs) {
   return 0;
 }
 
-// One trip in small pieces, where that is sooner.
+// With what nothing overlaps kept short, where that is sooner.
 Choice finely(const Choice& whole, Target target, bool pair) {
   Choice fine = whole;
-  fine.way.finely = whole.way.one_trip;
+  fine.way.finely = whole.way.one_trip || (whole.way.kind == kernels::Way::Kind::two_factor &&
+                                           whole.config.spectrum == kernels::Spectrum::forward);
   return fine.way.finely && trial_ns(fine, target, pair) < trial_ns(whole, target, pair) ? fine : whole;
 }
 
