@@ -97,7 +97,7 @@ Choice finely(const Choice& whole, Target target, bool pair) {
 // As many zeros as the tensor engine has time for before its first operands are there, where that is sooner.
 Choice warmed_up(const Choice& cold, Target target, bool pair) {
   constexpr double kZerosMade = 300;  // ns
-  constexpr std::int64_t kSome = 64, kTries = 3;
+  constexpr std::int64_t kSome = 64;
   const Arch& a = arch(target);
   if (a.timing.matmul.warm_up_ns <= 0) return cold;
   const std::vector<isa::Program> programs = trial(cold, target, pair);
@@ -105,9 +105,11 @@ Choice warmed_up(const Choice& cold, Target target, bool pair) {
                idle_ns = first_product_ns(programs) - kZerosMade;
   Choice best = cold;
   double least = time_ns(programs);
-  for (std::int64_t i = 0; i < kTries; ++i) {
+  const std::int64_t most = static_cast<std::int64_t>(idle_ns / column_ns) / kSome;
+  for (const std::int64_t some :
+       {most, most - 1, most - 2, most * 9 / 10, most * 8 / 10, most * 7 / 10, most * 6 / 10, most / 2}) {
     Choice warm = cold;
-    warm.way.warm_up = std::max<std::int64_t>(0, static_cast<std::int64_t>(idle_ns / column_ns) / kSome - i) * kSome;
+    warm.way.warm_up = std::max<std::int64_t>(0, some) * kSome;
     if (const double ns = trial_ns(warm, target, pair); ns < least) best = warm, least = ns;
   }
   return best;
