@@ -38,6 +38,11 @@ struct TwoFactorConfig {
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
   Precision precision = Precision::native;
+  // Real rows of x, or of y, that follow each other are the parts of a row; `whole` only, not by columns.
+  bool parts_come = false, parts_go = false;
+  // A table [q n2, 2 n1] of what results are multiplied with, those of k1 + n1 k2 in row k2 of each of q copies;
+  // `whole` only, not by columns.
+  std::string filter = {};
   bool middle_first = false;  // middle numbers of real rows, which many rows take long to store, before the others
   std::int64_t warm_up = 0;   // columns of zeros before the first product (warm_up.h)
 
@@ -106,6 +111,9 @@ class TwoFactor {
               const std::function<void(const isa::Index&, const Share&)>& body) const;
   void tapered_shares(std::int64_t rows, const std::function<void(const isa::Index&, const Share&)>& body) const;
   void load_late() const;
+  std::vector<isa::View> load_parts(const isa::View& x, const Share& s) const;
+  void second_filtered(const isa::View& out, const isa::View& b, const Share& s) const;
+  void second_to_parts(const isa::View& y, const isa::View& b, const Share& s) const;
   void natural(const isa::View& x, const isa::View& y, const Piece& some) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
@@ -130,7 +138,7 @@ class TwoFactor {
   void store_half(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
   void store_middle(const isa::View& y, const isa::View& b, const Share& s, const Piece& some) const;
   void store(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
-  isa::View places(const isa::View& y, const Share& s, const Piece& some) const;
+  isa::View places(const isa::View& y, const Share& s, const Piece& some, std::int64_t parts = 2) const;
   Piece whole() const;  // all of the numbers that a run of results has
 
   isa::Kernel& k_;
@@ -139,7 +147,7 @@ class TwoFactor {
   Parts first_[2], second_[4], middle_;  // of real numbers and imaginary ones
   isa::View late_to_, late_from_;
   mutable bool has_late_ = false;
-  isa::View cosine_, sine_, weight_, keep_, zero_, alternating_;
+  isa::View filter_, cosine_, sine_, weight_, keep_, zero_, alternating_;
 };
 
 }  // namespace kiln::kernels
