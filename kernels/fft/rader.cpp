@@ -134,71 +134,71 @@ struct Rader {
     });
   }
 
-  // x(0) of some rows, or of both rows of each pair.
-  View first_numbers(const Index& row, std::int64_t rows) const {
-    if (pairs == Spectrum::whole) return loaded(x(ds(row, rows), ds(0, 2)));
-    const View to = tile(rows, 1);
-    for (int i = 0; i < 2; ++i) k.dma_copy({.dst = to(all, ds(i, 1)), .src = of_pair(x, row, rows, i)(all, ds(0, 1))});
-    return to;
+  // All of some numbers times a factor.
+  View times(const View& v, double factor) const {
+    if (factor != 1) k.tensor_scalar({.dst = v, .data = v, .op0 = AluOp::multiply, .operand0 = factor});
+    return v;
   }
 
-  // The first number joins what the filter made of the sum of the others, and makes y(0) with that sum, of which the
-  // filter made scale / (1 - p) times as much.
-  void add_first(const View& filtered, const View& sums) const {
-    const auto add = [&](const View& to, const View& a, const View& b) {
-      const View sum = tile(a.dim(0), 1);
-      k.tensor_tensor({.dst = sum, .data1 = a, .data2 = b, .op = AluOp::add, .engine = Engine::vector});
-      k.dma_copy({.dst = to, .src = sum});
-    };
-    const auto scaled = [&](const View& number, double by) {
-      const View to = tile(number.dim(0), 1);
-      k.tensor_scalar({.dst = to, .data = number, .op0 = AluOp::multiply, .operand0 = by});
-      return to;
-    };
-    k.tiles(c.rows, kTile, [&](Index row, std::int64_t rows) {
-      const auto first = [&](const View& v) { return v(ds(row, rows), ds(0, 2)); };
-      const View number = scaled(first_numbers(row, rows), c.scale), of_others = loaded(first(filtered));
-      add(first(filtered), number, of_others);
-      add(first(sums), number, scaled(of_others, static_cast<double>(-m)));
-    });
+  // to = numbers + first, on each partition another one.
+  void add_first(const View& to, const View& numbers, const View& first) const {
+    k.tensor_scalar({.dst = to, .data = numbers, .op0 = AluOp::add, .operand0 = first});
   }
 
-  // Numbers 0 … p - 1 in their order again; sums and results of pairs are real rows that follow each other.
-  void after(const View& result, const View& sums) const {
+  // Numbers 0 … p - 1 in their order again, and x(0) added to all of them. What the filter made of the sum of the
+  // others is scale / (1 - p) times y(0) without x(0). Results of pairs are real rows that follow each other.
+  void after(const View& result, const View& filtered) const {
     const View indices = order("order_after", c.n);
-    if (pairs == Spectrum::forward) return split(result, sums, indices, order("order_mirrored", c.n));
-    k.tiles(y.dim(0), kTile, [&](Index row, std::int64_t rows) {
-      const View whole = k.sbuf({rows, parts() * c.n}, f32);
-      k.dma_copy({.dst = whole(all, ds(0, parts())), .src = sums(ds(row, rows))});
+    if (pairs == Spectrum::forward) return split(result, filtered, indices, order("order_mirrored", c.n));
+    const std::int64_t each = 2 / parts(), some_rows = kTile / each;
+    k.tiles(c.rows, some_rows, [&](Index at, std::int64_t count) {
+      const Index row = at * each;
+      const std::int64_t rows = count * each;
+      const View whole = k.sbuf({rows, parts() * c.n}, f32), start = whole(all, ds(0, parts()));
+      const View sums = filtered(ds(at, count), ds(0, 2));
+      k.dma_copy({.dst = start, .src = sums});
       k.dma_copy({.dst = whole(all, ds(parts(), parts() * m)), .src = result(ds(row, rows))});
-      put_in_order(y(ds(row, rows)), whole, indices);
+      times(start, static_cast<double>(-m));
+      const View first = times(loaded(x(ds(row, rows), ds(0, parts()))), c.scale);
+      k.tiles(y.dim(1), kIndices, [&](Index from, std::int64_t numbers) {
+        const View ordered = in_order(whole, indices, from, numbers), out = k.sbuf({rows, numbers}, f32);
+        const auto of_part = [&](const View& v, int i) {
+          return component(v.reshape_dim(1, {v.dim(1) / parts(), parts()}), i);
+        };
+        for (int i = 0; i < parts(); ++i) add_first(of_part(out, i), of_part(ordered, i), first(all, ds(i, 1)));
+        k.dma_copy({.dst = y(ds(row, rows), ds(from, numbers)), .src = out});
+      });
     });
   }
 
   // Twice the half spectra of both rows of each pair, from numbers k and p - k, whose real parts lie from partition 0
   // on, and their imaginary ones from 64 on.
-  void split(const View& result, const View& sums, const View& lower, const View& upper) const {
+  void split(const View& result, const View& filtered, const View& lower, const View& upper) const {
     k.tiles(c.rows, kSide, [&](Index row, std::int64_t rows) {
-      const View whole = k.sbuf({kTile, c.n}, f32);
-      load_pairs(whole(all, ds(0, 1)), sums, row, rows, ds(0, 1));
-      load_pairs(whole(all, ds(1, m)), result, row, rows, ds(0, m));
-      k.tiles((c.n + 1) / 2, kIndices / 2, [&](Index first, std::int64_t count) {
-        const View low = in_order(whole, lower, first, count), high = in_order(whole, upper, first, count);
-        const View out = k.sbuf({kTile, count, 2}, f32);
-        const auto side = [&](const View& v, int i) { return v(ds(i * kSide, rows)); };
+      const auto side = [&](const View& v, int i) { return v(ds(i * kSide, rows)); };
+      const View whole = k.sbuf({kTile, c.n}, f32), first = k.sbuf({kTile, 1}, f32);
+      load_pairs(first, x, row, rows, ds(0, 1));
+      for (int i = 0; i < 2; ++i) {
+        const View start = side(whole(all, ds(0, 1)), i);
+        k.dma_copy({.dst = start, .src = filtered(ds(row, rows), ds(i, 1))});
+        times(start, static_cast<double>(-m));
+        times(side(first, i), 2 * c.scale);
+      }
+      for (const Piece& p : even_pieces(m, (m + 1) / 2))
+        load_pairs(whole(all, ds(1 + p.start, p.size)), result, row, rows, ds(p.start, p.size));
+      k.tiles((c.n + 1) / 2, kIndices / 2, [&](Index at, std::int64_t count) {
+        const View low = in_order(whole, lower, at, count), high = in_order(whole, upper, at, count);
+        const View more = k.sbuf({kTile, count}, f32), out = k.sbuf({kTile, count, 2}, f32);
         for (int i = 0; i < 2; ++i) {
-          k.tensor_tensor({.dst = component(side(out, i), 0),
-                           .data1 = side(low, i),
-                           .data2 = side(high, i),
-                           .op = AluOp::add,
-                           .engine = Engine::vector});
-          k.tensor_tensor({.dst = component(side(out, i), 1),
-                           .data1 = side(i == 0 ? low : high, 1 - i),
-                           .data2 = side(i == 0 ? high : low, 1 - i),
-                           .op = AluOp::subtract,
-                           .engine = Engine::gpsimd});
+          add_first(side(more, i), side(low, i), side(first, i));
+          const auto two = [&](int part, AluOp op, const View& a, const View& b) {
+            k.tensor_tensor(
+                {.dst = component(side(out, i), part), .data1 = a, .data2 = b, .op = op, .engine = Engine::vector});
+          };
+          two(0, AluOp::add, side(more, i), side(high, i));
+          two(1, AluOp::subtract, side(i == 0 ? low : high, 1 - i), side(i == 0 ? high : low, 1 - i));
           k.dma_copy(
-              {.dst = of_pair(y, row, rows, i)(all, ds(first * 2, 2 * count)), .src = side(out, i).flatten_dims(1, 2)});
+              {.dst = of_pair(y, row, rows, i)(all, ds(at * 2, 2 * count)), .src = side(out, i).flatten_dims(1, 2)});
         }
       });
     });
@@ -251,15 +251,13 @@ void rader(Kernel& k, const TransformConfig& c, const Way& w, const View& x, con
     return apart ? k.hbm({2 * c.rows, numbers}, f32) : k.hbm({c.rows, 2 * numbers}, f32);
   };
   const View ordered = maybe_apart(r.m), filtered = k.hbm({c.rows, 2 * r.m}, f32), result = maybe_apart(r.m);
-  const View sums = k.hbm({c.rows, 2}, f32);
   r.before(ordered);
   TwoFactorConfig forward = along(c, w, false), backward = along(c, w, true);
   forward.parts_come = backward.parts_go = apart;
   forward.filter = "filter";
   TwoFactor(k, forward).run(ordered, filtered);
-  r.add_first(filtered, sums);
   TwoFactor(k, backward).run(filtered, result);
-  r.after(result, apart ? sums.reshape_dim(1, {2, 1}).flatten_dims(0, 1) : sums);
+  r.after(result, filtered);
 }
 
 }  // namespace kiln::kernels
