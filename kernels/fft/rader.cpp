@@ -7,7 +7,6 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/complex_view.h"
 #include "kernels/fft/host_dft.h"
-#include "kernels/fft/trip_steps.h"
 #include "kernels/fft/two_factor.h"
 
 namespace kiln::kernels {
@@ -35,7 +34,8 @@ TwoFactorConfig along(const TransformConfig& c, const Way& w, bool positive) {
           .positive = positive,
           .prefix = positive ? "backward_" : "forward_",
           .rows = c.rows_of_tables(),
-          .precision = c.precision};
+          .precision = c.precision,
+          .filter = positive ? "" : "filter"};
 }
 
 // Indices are bits in tables of float32. Both parts of a number are neighbours, or `parts` is 1.
@@ -232,9 +232,8 @@ Tables rader_tables(const TransformConfig& c, const Way& w, Spectrum pairs) {
     taps[static_cast<std::size_t>(q)] = c.scale * root(c.positive ? inverse : -inverse, p);
   }
   const std::vector<Complex> spectrum = host_dft(taps);
-  const TwoFactorConfig forward = along(c, w, false);
-  Table filter = pairs_table("filter", forward.q() * w.n2, w.n1, [&](std::int64_t row, std::int64_t k1) {
-    return spectrum[static_cast<std::size_t>(k1 + w.n1 * (row % w.n2))] / static_cast<double>(m);
+  Table filter = filter_table(along(c, w, false), [&](std::int64_t k) {
+    return spectrum[static_cast<std::size_t>(k)] / static_cast<double>(m);
   });
   Tables tables{std::move(before), std::move(after), std::move(filter)};
   if (pairs == Spectrum::forward) tables.push_back(std::move(mirrored));
@@ -254,7 +253,6 @@ void rader(Kernel& k, const TransformConfig& c, const Way& w, const View& x, con
   r.before(ordered);
   TwoFactorConfig forward = along(c, w, false), backward = along(c, w, true);
   forward.parts_come = backward.parts_go = apart;
-  forward.filter = "filter";
   TwoFactor(k, forward).run(ordered, filtered);
   TwoFactor(k, backward).run(filtered, result);
   r.after(result, filtered);

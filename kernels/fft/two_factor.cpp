@@ -183,7 +183,7 @@ void TwoFactor::natural(const View& x, const View& y, const Piece& some) const {
     const std::int64_t rows = real ? s.p * c_.n1 : s.q * c_.n2, columns = b.dim(1);
     const View out = real ? k_.sbuf({rows, columns}, f32) : k_.sbuf({rows, columns, 2}, f32);
     if (filter_.rank() > 0)
-      second_filtered(out, b, s);
+      second_filtered(out, b, s, some);
     else
       second(out, b, s, has_middle(c_) ? load_middle(from, s) : View(), some);
     store(to, out, s, some);
@@ -347,19 +347,19 @@ std::vector<View> TwoFactor::load_parts(const View& x, const Share& s) const {
   return parts;
 }
 
-void TwoFactor::second_filtered(const View& out, const View& b, const Share& s) const {
+void TwoFactor::second_filtered(const View& out, const View& b, const Share& s, const Piece& some) const {
   const std::int64_t rows = out.dim(0), many = s.u * s.p;
-  const View pairs = out.reshape_dim(1, {many, c_.n1});
+  const View pairs = out.reshape_dim(1, {many, some.size});
   View re;
   second_sums(b, false, [&](int which, const View& sum) {
-    const View numbers = sum.reshape_dim(1, {many, c_.n1});
+    const View numbers = sum.reshape_dim(1, {many, some.size});
     if (which == 0) {
       re = numbers;
       return;
     }
     const auto times = [&](const View& a, int part) {
-      const View to = k_.sbuf({rows, many, c_.n1}, f32);
-      const View w = component(filter_(ds(0, rows)), part).expand_dim(1).broadcast(1, many);
+      const View to = k_.sbuf({rows, many, some.size}, f32);
+      const View w = component(filter_(ds(0, rows), ds(some.start, some.size)), part).expand_dim(1).broadcast(1, many);
       k_.tensor_tensor({.dst = to, .data1 = a, .data2 = w, .op = AluOp::multiply, .engine = Engine::vector});
       return to;
     };

@@ -40,9 +40,7 @@ struct TwoFactorConfig {
   Precision precision = Precision::native;
   // Real rows of x, or of y, that follow each other are the parts of a row; `whole` only, not by columns.
   bool parts_come = false, parts_go = false;
-  // A table [q n2, 2 n1] of what results are multiplied with, those of k1 + n1 k2 in row k2 of each of q copies;
-  // `whole` only, not by columns.
-  std::string filter = {};
+  std::string filter = {};    // the table that filter_table makes, of what results are multiplied with; as parts_come
   bool middle_first = false;  // middle numbers of real rows, which many rows take long to store, before the others
   std::int64_t warm_up = 0;   // columns of zeros before the first product (warm_up.h)
 
@@ -66,6 +64,8 @@ void times_pairs(isa::Kernel& k, const isa::View& out, const isa::View& re, cons
 bool is_possible(const TwoFactorConfig& config);
 
 Tables two_factor_tables(const TwoFactorConfig& config);
+// What result k is multiplied with.
+Table filter_table(const TwoFactorConfig& config, const std::function<Complex(std::int64_t)>& factor);
 
 class TwoFactor {
  public:
@@ -112,7 +112,7 @@ class TwoFactor {
   void tapered_shares(std::int64_t rows, const std::function<void(const isa::Index&, const Share&)>& body) const;
   void load_late() const;
   std::vector<isa::View> load_parts(const isa::View& x, const Share& s) const;
-  void second_filtered(const isa::View& out, const isa::View& b, const Share& s) const;
+  void second_filtered(const isa::View& out, const isa::View& b, const Share& s, const Piece& some) const;
   void second_to_parts(const isa::View& y, const isa::View& b, const Share& s) const;
   void natural(const isa::View& x, const isa::View& y, const Piece& some) const;
   void turned(const isa::View& x, const isa::View& y) const;
