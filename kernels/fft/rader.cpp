@@ -80,36 +80,46 @@ struct Rader {
     const std::int64_t stride = v.stride(0);
     return v.ap({{2 * stride, rows}, {1, v.dim(1)}}, (row * 2 + which) * stride + v.offset());
   }
-  // Some numbers of both rows of each pair: the first ones from partition 0 on, the others from 64 on, or the other way
-  // round.
-  void load_pairs(const View& to, const View& v, const Index& row, std::int64_t rows, const Slice& some,
-                  int first = 0) const {
+  // Some numbers of both rows of each pair: the first ones from partition 0 on, the others from 64 on.
+  void load_pairs(const View& to, const View& v, const Index& row, std::int64_t rows, const Slice& some) const {
     for (int i = 0; i < 2; ++i)
-      k.dma_copy({.dst = to(ds(i * kSide, rows)), .src = of_pair(v, row, rows, i ^ first)(all, some)});
+      k.dma_copy({.dst = to(ds(i * kSide, rows)), .src = of_pair(v, row, rows, i)(all, some)});
   }
 
-  // Half spectra of pairs as whole ones of rows, real parts from partition 0 on, imaginary ones from 64 on.
+  // The partitions that both rows of some pairs have: all at once where there is no gap.
+  static std::vector<Piece> sides(std::int64_t rows) {
+    return rows == kSide ? std::vector<Piece>{{0, kTile}} : std::vector<Piece>{{0, rows}, {kSide, rows}};
+  }
+
+  // Half spectra of pairs as whole ones of rows, real parts from partition 0 on, imaginary ones from 64 on: one row's
+  // real parts minus and plus the other one's imaginary ones.
   View joined(const Index& row, std::int64_t rows) const {
     const View z = k.sbuf({kTile, c.n}, f32);
     for (const Piece& p : whole_pieces(c.n / 2 + 1, kIndices / 2)) {
-      const View half = k.sbuf({kTile, p.size, 2}, f32), other = k.sbuf({kTile, p.size, 2}, f32);
-      for (int i = 0; i < 2; ++i)
-        load_pairs((i == 0 ? half : other).flatten_dims(1, 2), x, row, rows, ds(2 * p.start, 2 * p.size), i);
+      const View half = k.sbuf({kTile, p.size, 2}, f32), other = k.sbuf({kTile, p.size}, f32);
+      load_pairs(half.flatten_dims(1, 2), x, row, rows, ds(2 * p.start, 2 * p.size));
+      const std::int64_t skipped = p.start == 0 ? 1 : 0, size = p.size - skipped;
       // What is real counts as real.
-      if (p.start == 0)
-        for (int i = 0; i < 2; ++i) k.memset({.dst = component(other(ds(i * kSide, rows), ds(0, 1)), 1), .value = 0.0});
-      for (int i = 0; i < 2; ++i) {
-        const auto side = [&](const View& v) { return v(ds(i * kSide, rows)); };
-        const auto two = [&](AluOp op, const View& to, const View& a, const View& b, Engine engine) {
-          k.tensor_tensor({.dst = to, .data1 = a, .data2 = b, .op = op, .engine = engine});
+      if (skipped) k.memset({.dst = other(all, ds(0, 1)), .value = 0.0});
+      for (int i = 0; i < 2 && size > 0; ++i) {
+        const Slice numbers = ds(skipped, size);
+        const View from = component(half(ds((1 - i) * kSide, rows), numbers), 1);
+        k.activation({.dst = other(ds(i * kSide, rows), numbers),
+                      .op = ActFn::copy,
+                      .data = from,
+                      .scale = i == 0 ? -1.0 : 1.0});
+      }
+      for (const Piece& side : sides(rows)) {
+        const Slice some = ds(side.start, side.size);
+        const View a = component(half(some), 0), b = other(some);
+        const auto two = [&](AluOp op, const View& to, std::int64_t from, Engine engine) {
+          const Slice numbers = ds(from, to.dim(1));
+          k.tensor_tensor({.dst = to, .data1 = a(all, numbers), .data2 = b(all, numbers), .op = op, .engine = engine});
         };
-        const View a = component(side(half), 0), b = component(side(other), 1);
-        two(i == 0 ? AluOp::subtract : AluOp::add, side(z(all, ds(p.start, p.size))), a, b, Engine::vector);
-        const std::int64_t skipped = p.start == 0 ? 1 : 0, size = p.size - skipped;
+        two(AluOp::add, z(some, ds(p.start, p.size)), 0, Engine::vector);
         if (size == 0) continue;
-        const View upper = z.ap({{c.n, rows}, {-1, size}}, i * kSide * c.n + c.n - p.start - skipped);
-        two(i == 0 ? AluOp::add : AluOp::subtract, upper, a(all, ds(skipped, size)), b(all, ds(skipped, size)),
-            Engine::gpsimd);
+        const std::int64_t last = side.start * c.n + c.n - p.start - skipped;
+        two(AluOp::subtract, z.ap({{c.n, side.size}, {-1, size}}, last), skipped, Engine::gpsimd);
       }
     }
     return z;
@@ -160,7 +170,7 @@ struct Rader {
       k.dma_copy({.dst = whole(all, ds(parts(), parts() * m)), .src = result(ds(row, rows))});
       times(start, static_cast<double>(-m));
       const View first = times(loaded(x(ds(row, rows), ds(0, parts()))), c.scale);
-      k.tiles(y.dim(1), kIndices, [&](Index from, std::int64_t numbers) {
+      k.tiles(y.dim(1), kIndices / each, [&](Index from, std::int64_t numbers) {
         const View ordered = in_order(whole, indices, from, numbers), out = k.sbuf({rows, numbers}, f32);
         const auto of_part = [&](const View& v, int i) {
           return component(v.reshape_dim(1, {v.dim(1) / parts(), parts()}), i);
@@ -186,21 +196,26 @@ struct Rader {
       }
       for (const Piece& p : even_pieces(m, (m + 1) / 2))
         load_pairs(whole(all, ds(1 + p.start, p.size)), result, row, rows, ds(p.start, p.size));
-      k.tiles((c.n + 1) / 2, kIndices / 2, [&](Index at, std::int64_t count) {
+      for (const auto& [at, count] : whole_pieces((c.n + 1) / 2, kIndices / 2)) {
+        // gpsimd is free when the last numbers are in order.
+        const Engine second = at + count == (c.n + 1) / 2 ? Engine::gpsimd : Engine::vector;
         const View low = in_order(whole, lower, at, count), high = in_order(whole, upper, at, count);
         const View more = k.sbuf({kTile, count}, f32), out = k.sbuf({kTile, count, 2}, f32);
+        const auto two = [&](AluOp op, const View& to, const View& a, const View& b, Engine engine) {
+          k.tensor_tensor({.dst = to, .data1 = a, .data2 = b, .op = op, .engine = engine});
+        };
+        for (const Piece& both : sides(rows)) {
+          const Slice some = ds(both.start, both.size);
+          add_first(more(some), low(some), first(some));
+          two(AluOp::add, component(out(some), 0), more(some), high(some), Engine::vector);
+        }
         for (int i = 0; i < 2; ++i) {
-          add_first(side(more, i), side(low, i), side(first, i));
-          const auto two = [&](int part, AluOp op, const View& a, const View& b) {
-            k.tensor_tensor(
-                {.dst = component(side(out, i), part), .data1 = a, .data2 = b, .op = op, .engine = Engine::vector});
-          };
-          two(0, AluOp::add, side(more, i), side(high, i));
-          two(1, AluOp::subtract, side(i == 0 ? low : high, 1 - i), side(i == 0 ? high : low, 1 - i));
+          const View &a = i == 0 ? low : high, &b = i == 0 ? high : low;
+          two(AluOp::subtract, component(side(out, i), 1), side(a, 1 - i), side(b, 1 - i), second);
           k.dma_copy(
               {.dst = of_pair(y, row, rows, i)(all, ds(at * 2, 2 * count)), .src = side(out, i).flatten_dims(1, 2)});
         }
-      });
+      }
     });
   }
 };
