@@ -126,6 +126,8 @@ std::vector<Bar> fft_bars() {
     }
     bars.push_back(half("rfft", 16, 59049, Spectrum::forward, t, 0.6));
     bars.push_back(half("irfft", 16, 59049, Spectrum::inverse, t, 0.6));
+    bars.push_back(half("rfft", 1, 59049, Spectrum::forward, t, 0.6));
+    bars.push_back(half("irfft", 1, 59049, Spectrum::inverse, t, 0.6));
     bars.push_back(rader(t));
   }
   bars.push_back(on_pair("fft (128, 4096)", {.n = 4096, .rows = 128}));

@@ -25,7 +25,9 @@ TwoFactorConfig inner(const Factored& f) {
           .by_columns = has_pass(f),
           .prefix = f.prefix,
           .rows = f.rows * f.way.n0 * f.way.n3,
-          .precision = f.precision};
+          .precision = f.precision,
+          .filter = f.filter,
+          .warm_up = has_pass(f) ? 0 : f.way.warm_up};
 }
 
 ColumnPassConfig outer(const Factored& f) {
@@ -48,6 +50,8 @@ void four(Kernel& k, Factored f, const View& x, const View& y) {
 }
 
 }  // namespace
+
+TwoFactorConfig two_factors(const Factored& f) { return inner(f); }
 
 Tables factored_tables(const Factored& f) {
   if (f.way.one_trip) return one_trip_tables(in_one_trip(f));

@@ -13,8 +13,11 @@ struct Factored {
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // that tables are made for
   Precision precision = Precision::native;
+  std::string filter = {};  // of two factors: what results are multiplied with (two_factor.h)
 };
 
+// Two factors as such.
+TwoFactorConfig two_factors(const Factored& f);
 Tables factored_tables(const Factored& f);
 
 // Such transforms in three factors, whose tables are declared and loaded once for all rows that come.

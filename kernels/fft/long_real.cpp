@@ -4,6 +4,7 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/blas/split.h"
 #include "kernels/fft/complex_view.h"
+#include "kernels/fft/warm_up.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -61,8 +62,11 @@ LongLoaded load_long(Kernel& k, const LongReal& f, const View& x) {
 struct LongRows {
   Kernel& k;
   const LongReal& f;
+  WarmUp warm_up;
   Tables tables = long_real_tables(f);
   std::int64_t size = f.size(), pieces = f.pieces();
+
+  LongRows(Kernel& kernel, const LongReal& config) : k(kernel), f(config), warm_up(kernel, config.warm_up) {}
 
   View table(std::size_t i) const { return resident(k, tables[i].name, tables[i].rows, tables[i].columns); }
   Parts parts(const View& v) const { return parts_of_tile(k, v, f.precision); }
@@ -94,7 +98,7 @@ struct LongForward : LongRows {
   Planes weights;
 
   // In the order in which they are needed.
-  LongForward(Kernel& kernel, const LongReal& config) : LongRows{kernel, config} {
+  LongForward(Kernel& kernel, const LongReal& config) : LongRows(kernel, config) {
     first = parts(table(0));
     weights = {table(1), table(2)};
     cosines = parts(table(3)), sines = parts(table(4)), minus_sines = parts(table(5)), alternating = parts(table(6));
@@ -108,6 +112,7 @@ struct LongForward : LongRows {
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t p = 0; p < pieces; ++p) {
         const View sum = k.psum({kTile, kWide}, f32)(ds(0, size), ds(0, 2 * n1));
+        warm_up.before(sum);
         add(sum, cut(data, [&](const View& v) { return v.select(1, row)(all, ds(p * size, size)); }), first);
         const auto of_row = [&](const View& v) { return v.select(1, p).select(1, row); };
         const Slice some = ds(p * n1, n1);
@@ -159,7 +164,7 @@ struct LongInverse : LongRows {
   Planes weights;
   View half;
 
-  LongInverse(Kernel& kernel, const LongReal& config) : LongRows{kernel, config} {
+  LongInverse(Kernel& kernel, const LongReal& config) : LongRows(kernel, config) {
     half = table(0);
     first_cosines = parts(table(1)), first_sines = parts(table(2)), signs = parts(table(3));
     weights = {table(4), table(5)};
@@ -187,6 +192,7 @@ struct LongInverse : LongRows {
   Planes first_product(const Numbers& x, std::int64_t row, const Piece& j2) const {
     const auto bank = [&] { return k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, j2.size)); };
     const Planes sums{bank(), bank()};
+    warm_up.before(sums.re);
     for (std::int64_t p = 0; p < pieces / 2; ++p) {
       const auto of_row = [&](const View& v) { return v.select(1, p).select(1, row); };
       const auto columns = [&](const View& v) { return v(all, ds(p * f.n2 + j2.start, j2.size)); };

@@ -17,6 +17,7 @@ struct LongReal {
   bool positive = false;                  // the sign of the exponent; `inverse` always has the positive one
   double scale = 1;
   Precision precision = Precision::native;
+  std::int64_t warm_up = 0;  // columns of zeros before the first product (warm_up.h)
 
   std::int64_t n() const { return n1 * n2; }
   // Pieces of n2, and their size.

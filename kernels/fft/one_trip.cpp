@@ -6,6 +6,8 @@
 #include "kernels/fft/complex_view.h"
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/tangle.h"
+#include "kernels/fft/trip_steps.h"
+#include "kernels/fft/warm_up.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -15,28 +17,6 @@ namespace {
 Complex phase_of(const OneTrip& f, std::int64_t a, std::int64_t b, std::int64_t n) {
   const std::int64_t k = product_mod(a, b, n);
   return root(f.positive || f.spectrum == Spectrum::inverse ? k : -k, n);
-}
-
-// A table of complex numbers as pairs of columns.
-Table pairs_table(const std::string& name, std::int64_t rows, std::int64_t columns,
-                  const std::function<Complex(std::int64_t, std::int64_t)>& number) {
-  Table t(name, rows, 2 * columns);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const Complex w = number(r, c);
-      t(r, 2 * c) = static_cast<float>(w.real()), t(r, 2 * c + 1) = static_cast<float>(w.imag());
-    }
-  }
-  return t;
-}
-
-// What complex numbers are multiplied with: their real parts, and their imaginary ones.
-void add_product_tables(Tables& tables, const std::string& name, std::int64_t rows, std::int64_t columns, bool of_real,
-                        const std::function<Complex(std::int64_t, std::int64_t)>& number) {
-  tables.push_back(pairs_table(name + "_re", rows, columns, number));
-  if (of_real) return;
-  tables.push_back(pairs_table(name + "_im", rows, columns,
-                               [&](std::int64_t r, std::int64_t c) { return Complex(0, 1) * number(r, c); }));
 }
 
 // Of the products and of what is between them, in the order in which they are needed.
@@ -72,11 +52,11 @@ Table weights_table(const OneTrip& f) {
   });
 }
 
-struct OneTripRows {
-  Kernel& k;
+struct OneTripRows : TripSteps {
   const OneTrip& f;
-  Piece some;  // of the blocks
-  bool parts_come, parts_go;
+  WarmUp warm_up;
+  Piece some;                          // of the blocks
+  bool parts_come, parts_go, goes_on;  // the last: results are read again
   std::int64_t n0 = f.way.n0, n1 = f.way.n1, n2 = f.way.n2, together = f.together();
   std::int64_t first_k0 = some.start * together, kept = std::min(f.kept() - first_k0, some.size*together);
   bool real = f.spectrum == Spectrum::forward;
@@ -85,13 +65,13 @@ struct OneTripRows {
   View weights = {};            // of half spectra
 
   OneTripRows(Kernel& kernel, const OneTrip& config, const Piece& blocks, const OneTripSteps& steps = {})
-      : k(kernel), f(config), some(blocks), parts_come(steps.parts_come), parts_go(steps.parts_go) {}
-
-  Parts parts(const View& v) const { return parts_of_tile(k, v, f.precision); }
-  std::vector<Parts> numbers(const View& v) const {
-    const View pairs = v.rank() == 2 ? v.reshape_dim(1, {v.dim(1) / 2, 2}) : v;
-    return {parts(component(pairs, 0)), parts(component(pairs, 1))};
-  }
+      : TripSteps{kernel, config.precision, false},
+        f(config),
+        warm_up(kernel, config.way.warm_up),
+        some(blocks),
+        parts_come(steps.parts_come),
+        parts_go(steps.parts_go),
+        goes_on(steps.after != nullptr) {}
 
   void load_weights() {
     if (f.spectrum != Spectrum::inverse) return;
@@ -102,16 +82,9 @@ struct OneTripRows {
     std::vector<View> tiles;
     for (const Table& t : product_tables(f)) tiles.push_back(resident(k, t.name, t.rows, t.columns));
     std::size_t next = 0;
-    const auto products = [&](bool of_real) {
-      std::vector<Parts> found;
-      for (int i = 0; i < (of_real ? 1 : 2); ++i) found.push_back(parts(tiles[next++]));
-      return found;
-    };
-    const auto factors = [&] {
-      const View& t = tiles[next++];
-      return t.reshape_dim(1, {t.dim(1) / 2, 2});
-    };
-    first = products(real), inner = factors(), second = products(false), outer = factors(), third = products(false);
+    first = products(tiles, next, real), inner = factors(tiles, next);
+    second = products(tiles, next, false), outer = factors(tiles, next);
+    third = products(tiles, next, false);
   }
 
   // Numbers of a row [j0; j1, j2], or both parts of them.
@@ -151,59 +124,22 @@ struct OneTripRows {
     return z;
   }
 
-  // sum += data [contracted, results], one or both parts of numbers, times a table from a column on.
-  void multiply(const View& sum, const std::vector<Parts>& data, const std::vector<Parts>& table,
-                const std::function<View(const View&)>& of, std::int64_t column = 0) const {
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      Parts stationary = data[i], moving = table[i];
-      for (View& v : stationary) v = of(v);
-      for (View& v : moving) v = v(ds(0, stationary[0].dim(0)), ds(column, sum.dim(1)));
-      add_products(k, sum, stationary, moving, f.precision);
-    }
-  }
-  View bank(std::int64_t rows, std::int64_t width) const {
-    return k.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, width));
-  }
-
-  // How many of some sums of `width` columns share a bank: of few ones none, so that the vector engine has the first
-  // one while the tensor engine makes the next.
-  static std::int64_t in_a_bank(std::int64_t sums, std::int64_t width) {
-    constexpr std::int64_t kFew = 4;
-    return sums <= kFew ? 1 : std::max<std::int64_t>(1, kWide / width);
-  }
-
-  // to [rows, groups, size, 2] = sum times factors of the same shape. What is in PSUM is read by the vector engine.
-  void twiddle(const View& to, const View& sum, const View& w) const {
-    const std::int64_t rows = to.dim(0), groups = to.dim(1), size = to.dim(2);
-    const auto times = [&](const View& a, int part) {
-      const View product = k.sbuf({rows, groups, size, 2}, f32);
-      k.tensor_tensor({.dst = product,
-                       .data1 = a,
-                       .data2 = component(w, part).expand_dim(3).broadcast(3, 2),
-                       .op = AluOp::multiply,
-                       .engine = Engine::vector});
-      return product;
-    };
-    const View straight = times(sum.reshape_dim(1, {groups, size, 2}), 0);
-    const View turned = times(sum.ap({{kWide, rows}, {2 * size, groups}, {2, size}, {-1, 2}}, sum.offset() + 1), 1);
-    for (int i = 0; i < 2; ++i)
-      k.tensor_tensor({.dst = component(to, i),
-                       .data1 = component(straight, i),
-                       .data2 = component(turned, i),
-                       .op = i == 0 ? AluOp::subtract : AluOp::add,
-                       .engine = Engine::gpsimd});
-  }
-
   // a [j1; j2, some k0, 2]
   View first_product(const std::vector<Parts>& data) const {
     const View a = k.sbuf({n1, n2, kept, 2}, f32);
     for (const Piece& g : even_pieces(n2, in_a_bank(n2, 2 * kept))) {
       const View sum = bank(n1, g.size * 2 * kept);
+      warm_up.before(sum(all, ds(0, 2 * kept)));
       for (std::int64_t i = 0; i < g.size; ++i)
         multiply(
             sum(all, ds(i * 2 * kept, 2 * kept)), data, first, [&](const View& v) { return v.select(2, g.start + i); },
             2 * first_k0);
-      twiddle(a(all, ds(g.start, g.size)), sum, inner(all, ds(first_k0, kept)).expand_dim(1).broadcast(1, g.size));
+      const View to = a(all, ds(g.start, g.size)),
+                 w = inner(all, ds(first_k0, kept)).expand_dim(1).broadcast(1, g.size);
+      if (g.start + g.size < n2)
+        twiddle(to, sum, w);
+      else
+        twiddle_in_halves(to, sum, w, together);
     }
     return a;
   }
@@ -255,12 +191,20 @@ struct OneTripRows {
     return all_places(all, all, ds(parts * first_k0, parts * kept));
   }
   void run_whole(const std::vector<Parts>& x, const View& y) const {
+    // The first half is stored while the other one is made, where runs in HBM stay long.
+    constexpr std::int64_t kLongRun = 64;
+    const std::int64_t blocks = some.size, half = kept / 2 >= kLongRun && !goes_on ? (blocks + 1) / 2 * together : kept;
     const View out = k.sbuf({n1, n2, kept, 2}, f32);
+    const auto store = [&](const Piece& k0) {
+      const View from = out(all, all, ds(k0.start, k0.size)).flatten_dims(2, 3);
+      k.dma_copy({.dst = places(y, 2)(all, all, ds(2 * k0.start, 2 * k0.size)), .src = from});
+    };
     third_product(second_product(first_product(x)), [&](const Piece& k0, const View& sum) {
       const View to = out(all, all, ds(k0.start, k0.size)).permute({0, 2, 1, 3});
       evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2}), 1);
+      if (k0.start + k0.size == half) store({0, half});
     });
-    k.dma_copy({.dst = places(y, 2), .src = out.flatten_dims(2, 3)});
+    if (half < kept) store({half, kept - half});
   }
   void run_to_parts(const std::vector<Parts>& x, const View& y, const Index& row) const {
     const View out[] = {k.sbuf({n1, n2, kept}, f32), k.sbuf({n1, n2, kept}, f32)};
@@ -276,45 +220,59 @@ struct OneTripRows {
   // The k0 of some, counted from their first one, whose conjugates are results, too.
   Piece turned_of(const Piece& k0) const {
     const std::int64_t from = std::max<std::int64_t>(k0.start, 1 - first_k0);
-    const std::int64_t end = std::min(k0.start + k0.size, (n0 + 1) / 2 - first_k0);
+    const std::int64_t end = std::min(k0.start + k0.size, n0 / 2 + 1 - first_k0);
     return {from, std::max<std::int64_t>(0, end - from)};
   }
 
   // Direct results of k2 < n2 / 2; of the others conjugates, in the other order of k0 and k2, and, when they are
-  // stored, of k1.
+  // stored, of k1. Of odd lengths the k2 in the middle has both: direct ones of the first k1, conjugates of the others.
   void run_real(const std::vector<Parts>& x, const View& y, const Index& row) const {
-    const std::int64_t half = n2 / 2;
+    const std::int64_t half = n2 / 2, columns = (n2 + 1) / 2;
     const Piece turned = turned_of({0, kept});
-    const View direct = k.sbuf({n1, half, kept, 2}, f32), middle = k.sbuf({1, 2}, f32);
-    const View mirrored = k.sbuf({n1, half, std::max<std::int64_t>(1, turned.size), 2}, f32);
-    if (first_k0 == 0) k.memset({.dst = middle, .value = 0.0, .engine = Engine::gpsimd});
+    // k0 = n0 / 2 is its own conjugate.
+    const std::int64_t straight = 2 * (first_k0 + kept - 1) == n0 ? kept - 1 : kept;
+    const View direct = k.sbuf({n1, columns, std::max<std::int64_t>(1, straight), 2}, f32),
+               middle = k.sbuf({1, 2}, f32);
+    const View mirrored = k.sbuf({n1, columns, std::max<std::int64_t>(1, turned.size), 2}, f32);
+    const bool has_middle = first_k0 == 0 && n2 % 2 == 0;
+    if (has_middle) k.memset({.dst = middle, .value = 0.0, .engine = Engine::gpsimd});
     third_product(second_product(first_product(x)), [&](const Piece& k0, const View& sum) {
-      const View to = direct(all, all, ds(k0.start, k0.size)).permute({0, 2, 1, 3});
-      evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2})(all, all, ds(0, half)), 1);
-      if (first_k0 + k0.start == 0)
+      if (const std::int64_t size = std::min(k0.size, straight - k0.start); size > 0) {
+        const View to = direct(all, all, ds(k0.start, size)).permute({0, 2, 1, 3});
+        evict(k, to, sum.reshape_dim(1, {k0.size, n2, 2})(all, ds(0, size), ds(0, columns)), 1);
+      }
+      if (has_middle && k0.start == 0)
         k.tensor_copy({.dst = middle(all, ds(0, 1)), .src = sum(ds(0, 1), ds(2 * half, 1))});
       if (const Piece p = turned_of(k0); p.size > 0) turn(mirrored, sum, p, p.start - k0.start, turned);
+      if (k0.start < straight && k0.start + k0.size >= straight) store_half(y, row, direct, 2 * n0, first_k0);
     });
-    const auto some_places = [&](std::int64_t step, std::int64_t first, std::int64_t count) {
-      return y.ap({{step, n1}, {2 * n0 * n1, half}, {1, 2 * count}}, row * y.stride(0) + (y.offset() + 2 * first));
+    if (turned.size > 0) store_half(y, row, mirrored, -2 * n0, n0 * n1 + 1 - first_k0 - turned.start - turned.size);
+    if (has_middle) k.dma_copy({.dst = y(ds(row, 1), ds(f.n(), 2)), .src = middle});
+  }
+
+  // Numbers [k1; k2 < n2 / 2, k0, 2] and, of odd lengths, half of those of the k2 in the middle, `step` floats from one
+  // k1 to the next.
+  void store_half(const View& y, const Index& row, const View& from, std::int64_t step, std::int64_t first) const {
+    const std::int64_t half = n2 / 2, count = 2 * from.dim(2);
+    const auto places = [&](std::int64_t k1, std::int64_t k1s, std::int64_t k2, std::int64_t k2s) {
+      return y.ap({{step, k1s}, {2 * n0 * n1, k2s}, {1, count}},
+                  row * y.stride(0) + (y.offset() + 2 * first + step * k1 + 2 * n0 * n1 * k2));
     };
-    k.dma_copy({.dst = some_places(2 * n0, first_k0, kept), .src = direct.flatten_dims(2, 3)});
-    if (turned.size > 0) {
-      const std::int64_t first = n0 + 1 - first_k0 - turned.start - turned.size;
-      k.dma_copy({.dst = some_places(-2 * n0, n0 * (n1 - 1) + first, turned.size), .src = mirrored.flatten_dims(2, 3)});
-    }
-    if (first_k0 == 0) k.dma_copy({.dst = y(ds(row, 1), ds(f.n(), 2)), .src = middle});
+    if (half > 0) k.dma_copy({.dst = places(0, n1, 0, half), .src = from(all, ds(0, half)).flatten_dims(2, 3)});
+    if (n2 % 2 == 0) return;
+    const std::int64_t some = step > 0 ? (n1 + 1) / 2 : n1 / 2, k1 = step > 0 ? 0 : n1 - some;
+    k.dma_copy({.dst = places(k1, some, half, 1), .src = from(ds(k1, some), ds(half, 1)).flatten_dims(2, 3)});
   }
 
   // Conjugates of some of the sums of a block, from its k0 `at` on.
   void turn(const View& mirrored, const View& sum, const Piece& k0, std::int64_t at, const Piece& turned) const {
-    const std::int64_t half = n2 / 2, place = turned.start + turned.size - k0.start - k0.size;
+    const std::int64_t columns = (n2 + 1) / 2, place = turned.start + turned.size - k0.start - k0.size;
     for (int i = 0; i < 2; ++i) {
-      const View from = sum.ap({{kWide, n1}, {-2 * n2, k0.size}, {-2, half}},
+      const View from = sum.ap({{kWide, n1}, {-2 * n2, k0.size}, {-2, columns}},
                                sum.offset() + (at + k0.size - 1) * 2 * n2 + 2 * (n2 - 1) + i);
       const View to = component(mirrored(all, all, ds(place, k0.size)), i).permute({0, 2, 1});
       if (i == 0)
-        evict(k, to, from, 1);
+        evict(k, to, from, k0.size == 1 ? 0 : 1);
       else
         k.activation({.dst = to, .op = ActFn::copy, .data = from, .scale = -1.0});
     }
@@ -328,7 +286,7 @@ std::int64_t OneTrip::blocks() const { return tiles_of(kept(), together()); }
 
 bool is_possible(const OneTrip& f) {
   const Way& w = f.way;
-  if (f.spectrum == Spectrum::forward && w.n2 % 2) return false;
+  if (f.spectrum == Spectrum::forward && w.n2 % 2 == 1 && f.n() % 2 == 0) return false;
   return w.n0 >= 2 && w.n1 >= 2 && w.n2 >= 2 && w.n0 <= kTile && w.n1 <= kTile && w.n2 <= kTile;
 }
 
@@ -358,6 +316,7 @@ static void run_rows(const OneTripRows& given, const View& x, const View& y, std
   const auto run = [&](const Index& row) { trips.run(trips.load(x, row), y, row); };
   before(0);
   if (rows > 1) before(1);
+  trips.finely = trips.f.way.finely && rows == 1;
   trips.load_weights();
   const std::vector<Parts> first = trips.load(x, 0);
   trips.load_tables();
@@ -371,6 +330,7 @@ static void run_rows(const OneTripRows& given, const View& x, const View& y, std
   }
   for (std::int64_t row = std::max<std::int64_t>(1, rows - 2); row < rows; ++row) {
     if (row + 1 < rows) before(row + 1);
+    trips.finely = trips.f.way.finely && row + 1 == rows;
     run(row);
     after(row - 1);
   }

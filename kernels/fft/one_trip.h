@@ -34,7 +34,8 @@ struct OneTrip {
   std::int64_t blocks() const;
 };
 
-// Whether there is such a kernel: two factors of at most 128 and a third one that is even where rows are real.
+// Whether there is such a kernel: factors of at most 128, of which the third one is even where rows are real and of an
+// even length.
 bool is_possible(const OneTrip& f);
 // The time that the tensor engine takes for a row, about: columns that it multiplies.
 double columns_of(const OneTrip& f);

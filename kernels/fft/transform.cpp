@@ -8,6 +8,7 @@
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
+#include "kernels/fft/half_trip.h"
 #include "kernels/fft/long_real.h"
 #include "kernels/fft/one_trip.h"
 #include "kernels/fft/rader.h"
@@ -28,7 +29,9 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
           .positive = c.positive,
           .scale = c.scale,
           .rows = c.rows_of_tables(),
-          .precision = c.precision};
+          .precision = c.precision,
+          .middle_first = w.finely,
+          .warm_up = w.warm_up};
 }
 
 Factored whole(const TransformConfig& c, const Way& w) {
@@ -37,12 +40,17 @@ Factored whole(const TransformConfig& c, const Way& w) {
 
 bool is_long(const Way& w) { return w.kind == Way::Kind::two_factor && w.n2 > kTile; }
 LongReal long_config(const TransformConfig& c, const Way& w) {
-  return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision};
+  return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision, w.warm_up};
 }
 
 OneTrip in_one_trip(const TransformConfig& c, const Way& w) {
   return {w, c.spectrum, c.positive, c.scale, "", c.precision};
 }
+
+bool is_half_trip(const TransformConfig& c, const Way& w) {
+  return w.is_one_trip() && !w.halved && c.spectrum == Spectrum::inverse;
+}
+HalfTrip half_trip_of(const TransformConfig& c, const Way& w) { return {w, c.scale, c.precision}; }
 
 RealFactored real(const TransformConfig& c, const Way& w) {
   return {w, c.spectrum, c.positive, c.scale, c.rows_of_tables(), c.precision};
@@ -129,6 +137,7 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
+  if (is_half_trip(c, w)) return half_trip_tables(half_trip_of(c, w));
   if (w.is_one_trip()) return one_trip_tables(in_one_trip(c, w));
   if (is_long(w)) return long_real_tables(long_config(c, w));
   return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
@@ -264,6 +273,8 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     bluestein(k, c, w, x, y);
   else if (c.spectrum == Spectrum::whole)
     factored(k, whole(c, w), x, y);
+  else if (is_half_trip(c, w))
+    half_trip(k, half_trip_of(c, w), x, y);
   else if (w.is_one_trip())
     one_trip(k, in_one_trip(c, w), x, y);
   else if (w.kind == Way::Kind::three_factor)
@@ -301,6 +312,8 @@ static void row_on_core(Kernel& k, const TransformConfig& c, const Way& w, const
     bluestein_on_core(k, c, w, x, y, core);
   } else if (c.spectrum == Spectrum::whole) {
     factored_on_core(k, whole(c, w), x, y, core);
+  } else if (is_half_trip(c, w)) {
+    half_trip_on_core(k, half_trip_of(c, w), x, y, core);
   } else if (w.is_one_trip()) {
     one_trip_on_core(k, in_one_trip(c, w), x, y, core);
   } else if (w.kind == Way::Kind::three_factor) {

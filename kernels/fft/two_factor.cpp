@@ -82,7 +82,7 @@ void times_pairs(Kernel& k, const View& out, const View& re, const View& im, con
   join(1, AluOp::add);
 }
 
-TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
+TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c), warm_up_(k, c.warm_up) {
   const Tables parts = parts_of(c), packed = two_factor_tables(c);
   View tiles[2];
   std::int64_t used[2] = {0, 0};
@@ -106,6 +106,7 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   second_[0] = table("second_cos"), second_[1] = table("second_minus_sin"), second_[2] = table("second_sin");
   second_[3] = folds_out(c) ? table("second_im_cos") : second_[0];
   middle_ = table("middle");
+  if (!c.filter.empty()) filter_ = resident(k, c.filter, c.q() * c.n2, 2 * c.n1).reshape_dim(1, {c.n1, 2});
   keep_ = views["first_keep"], weight_ = views["weight"], alternating_ = views["alternating"];
   if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
@@ -164,20 +165,27 @@ Piece TwoFactor::piece_of_core(int core) const { return share_of(first_results(c
 void TwoFactor::run(const View& x, const View& y) const { c_.by_columns ? turned(x, y) : natural(x, y, whole()); }
 
 void TwoFactor::natural(const View& x, const View& y, const Piece& some) const {
-  tapered_shares(x.dim(0), [&](const Index& row, const Share& s) {
-    const View from = x(ds(row, s.rows())), to = y(ds(row, s.rows()));
+  const std::int64_t come = c_.parts_come ? 2 : 1, go = c_.parts_go ? 2 : 1;
+  tapered_shares(x.dim(0) / come, [&](const Index& row, const Share& s) {
+    const View from = x(ds(row * come, s.rows() * come)), to = y(ds(row * go, s.rows() * go));
     const std::vector<View> parts = load(from, s);
     load_late();
     const View b = first(parts, s, some);
     if (c_.spectrum == Spectrum::forward) {
+      const bool has_middle_apart = !has_begun_row(c_) && some.start == 0;
+      if (has_middle_apart && c_.middle_first) store_middle(to, b, s, some);
       store_half(to, second_half(b, s, some), s, some);
-      if (!has_begun_row(c_) && some.start == 0) store_middle(to, b, s, some);
+      if (has_middle_apart && !c_.middle_first) store_middle(to, b, s, some);
       return;
     }
+    if (c_.parts_go) return second_to_parts(to, b, s);
     const bool real = c_.spectrum == Spectrum::inverse;
     const std::int64_t rows = real ? s.p * c_.n1 : s.q * c_.n2, columns = b.dim(1);
     const View out = real ? k_.sbuf({rows, columns}, f32) : k_.sbuf({rows, columns, 2}, f32);
-    second(out, b, s, has_middle(c_) ? load_middle(from, s) : View(), some);
+    if (filter_.rank() > 0)
+      second_filtered(out, b, s, some);
+    else
+      second(out, b, s, has_middle(c_) ? load_middle(from, s) : View(), some);
     store(to, out, s, some);
   });
 }
@@ -312,6 +320,7 @@ void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, 
 // The stationary operands of the first product, [contracted, u, others] each.
 std::vector<View> TwoFactor::load(const View& x, const Share& s) const {
   if (c_.spectrum == Spectrum::inverse) return {load_half(x, s)};
+  if (c_.parts_come) return load_parts(x, s);
   const bool real = c_.spectrum == Spectrum::forward;
   const std::int64_t width = real ? c_.n2 : 2 * c_.n2;
   const View tile = k_.sbuf({s.p * c_.n1, s.u, s.q, width}, f32);
@@ -321,6 +330,56 @@ std::vector<View> TwoFactor::load(const View& x, const Share& s) const {
   if (real) return {tile.flatten_dims(2, 3)};
   const View pairs = tile.flatten_dims(2, 3).reshape_dim(2, {s.q * c_.n2, 2});
   return {component(pairs, 0), component(pairs, 1)};
+}
+
+// Every second row of some.
+static View of_part(const View& x, int part) { return x.reshape_dim(0, {x.dim(0) / 2, 2}).select(1, part); }
+
+std::vector<View> TwoFactor::load_parts(const View& x, const Share& s) const {
+  std::vector<View> parts;
+  for (int i = 0; i < 2; ++i) {
+    const View tile = k_.sbuf({s.p * c_.n1, s.u, s.q, c_.n2}, f32);
+    const View src = of_part(x, i).reshape_dim(1, {c_.n1, c_.n2}).reshape_dim(0, {s.u, s.q, s.p});
+    for (std::int64_t p = 0; p < s.p; ++p)
+      k_.dma_copy({.dst = tile(ds(p * c_.n1, c_.n1)), .src = src.select(2, p).permute({2, 0, 1, 3})});
+    parts.push_back(tile.flatten_dims(2, 3));
+  }
+  return parts;
+}
+
+void TwoFactor::second_filtered(const View& out, const View& b, const Share& s, const Piece& some) const {
+  const std::int64_t rows = out.dim(0), many = s.u * s.p;
+  const View pairs = out.reshape_dim(1, {many, some.size});
+  View re;
+  second_sums(b, false, [&](int which, const View& sum) {
+    const View numbers = sum.reshape_dim(1, {many, some.size});
+    if (which == 0) {
+      re = numbers;
+      return;
+    }
+    const auto times = [&](const View& a, int part) {
+      const View to = k_.sbuf({rows, many, some.size}, f32);
+      const View w = component(filter_(ds(0, rows), ds(some.start, some.size)), part).expand_dim(1).broadcast(1, many);
+      k_.tensor_tensor({.dst = to, .data1 = a, .data2 = w, .op = AluOp::multiply, .engine = Engine::vector});
+      return to;
+    };
+    for (int i = 0; i < 2; ++i) {
+      const View a = times(re, i), c = times(numbers, 1 - i);
+      k_.tensor_tensor({.dst = component(pairs, i),
+                        .data1 = a,
+                        .data2 = c,
+                        .op = i == 0 ? AluOp::subtract : AluOp::add,
+                        .engine = Engine::gpsimd});
+    }
+  });
+}
+
+void TwoFactor::second_to_parts(const View& y, const View& b, const Share& s) const {
+  second_sums(b, false, [&](int which, const View& sum) {
+    const View out = k_.sbuf({sum.dim(0), sum.dim(1)}, f32);
+    evict(k_, out, sum, 1);
+    k_.dma_copy({.dst = places(of_part(y, which), s, whole(), 1), .src = out});
+  });
 }
 
 // Half a spectrum with the parts of its numbers on partitions of their own.
@@ -397,6 +456,7 @@ void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View
   for (const View& part : parts) data.push_back(parts_of_tile(k_, part, c_.precision));
   for (const Piece& g : whole_pieces(s.u, group)) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, g.size * 2 * columns));
+    warm_up_.before(sum(all, ds(0, 2 * columns)));
     for (std::int64_t i = 0; i < g.size; ++i) {
       const View to = sum(all, ds(i * 2 * columns, 2 * columns));
       for (std::size_t which = 0; which < data.size(); ++which)
@@ -567,10 +627,10 @@ void TwoFactor::store(const View& y, const View& out, const Share& s, const Piec
 }
 
 // Rows of whole spectra as their results lie on the chip.
-View TwoFactor::places(const View& y, const Share& s, const Piece& some) const {
+View TwoFactor::places(const View& y, const Share& s, const Piece& some, std::int64_t parts) const {
   return y.reshape_dim(0, {s.u, s.q, s.p})
-      .reshape_dim(3, {c_.n2, 2 * c_.n1})
-      .slice(4, 2 * some.start, 2 * some.size)
+      .reshape_dim(3, {c_.n2, parts * c_.n1})
+      .slice(4, parts * some.start, parts * some.size)
       .permute({1, 3, 0, 2, 4});
 }
 

@@ -18,6 +18,7 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/blas/split.h"
 #include "kernels/fft/table.h"
+#include "kernels/fft/warm_up.h"
 
 namespace kiln::kernels {
 
@@ -37,6 +38,11 @@ struct TwoFactorConfig {
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
   Precision precision = Precision::native;
+  // Real rows of x, or of y, that follow each other are the parts of a row; `whole` only, not by columns.
+  bool parts_come = false, parts_go = false;
+  std::string filter = {};    // the table that filter_table makes, of what results are multiplied with; as parts_come
+  bool middle_first = false;  // middle numbers of real rows, which many rows take long to store, before the others
+  std::int64_t warm_up = 0;   // columns of zeros before the first product (warm_up.h)
 
   std::int64_t n() const { return n1 * n2; }
   std::int64_t p() const {
@@ -58,6 +64,8 @@ void times_pairs(isa::Kernel& k, const isa::View& out, const isa::View& re, cons
 bool is_possible(const TwoFactorConfig& config);
 
 Tables two_factor_tables(const TwoFactorConfig& config);
+// What result k is multiplied with.
+Table filter_table(const TwoFactorConfig& config, const std::function<Complex(std::int64_t)>& factor);
 
 class TwoFactor {
  public:
@@ -103,6 +111,9 @@ class TwoFactor {
               const std::function<void(const isa::Index&, const Share&)>& body) const;
   void tapered_shares(std::int64_t rows, const std::function<void(const isa::Index&, const Share&)>& body) const;
   void load_late() const;
+  std::vector<isa::View> load_parts(const isa::View& x, const Share& s) const;
+  void second_filtered(const isa::View& out, const isa::View& b, const Share& s, const Piece& some) const;
+  void second_to_parts(const isa::View& y, const isa::View& b, const Share& s) const;
   void natural(const isa::View& x, const isa::View& y, const Piece& some) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
@@ -127,15 +138,16 @@ class TwoFactor {
   void store_half(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
   void store_middle(const isa::View& y, const isa::View& b, const Share& s, const Piece& some) const;
   void store(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
-  isa::View places(const isa::View& y, const Share& s, const Piece& some) const;
+  isa::View places(const isa::View& y, const Share& s, const Piece& some, std::int64_t parts = 2) const;
   Piece whole() const;  // all of the numbers that a run of results has
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
+  WarmUp warm_up_;
   Parts first_[2], second_[4], middle_;  // of real numbers and imaginary ones
   isa::View late_to_, late_from_;
   mutable bool has_late_ = false;
-  isa::View cosine_, sine_, weight_, keep_, zero_, alternating_;
+  isa::View filter_, cosine_, sine_, weight_, keep_, zero_, alternating_;
 };
 
 }  // namespace kiln::kernels

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/trip_steps.h"
 #include "kernels/fft/two_factor_shape.h"
 
 namespace kiln::kernels {
@@ -157,6 +158,12 @@ Tables two_factor::parts_of(const TwoFactorConfig& c) {
     add_second_tables(tables, c);
   if (has_middle(c)) add_alternating(tables, c);
   return tables;
+}
+
+// Those of k1 + n1 k2 are in row k2 of each of q copies.
+Table filter_table(const TwoFactorConfig& c, const std::function<Complex(std::int64_t)>& factor) {
+  return pairs_table(c.filter, c.q() * c.n2, c.n1,
+                     [&](std::int64_t row, std::int64_t k1) { return factor(k1 + c.n1 * (row % c.n2)); });
 }
 
 // They are loaded in two pieces, what the first product needs and the rest: each DMA takes a while to begin.

@@ -7,6 +7,7 @@
 
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/bluestein.h"
+#include "kernels/fft/half_trip.h"
 #include "kernels/fft/long_real.h"
 #include "kernels/fft/one_trip.h"
 #include "kernels/fft/rader.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::int64_t kMostDirect = 1024, kShortest = 64;
 // That are timed.
 constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4, kMostRaders = 3,
-                      kMostHalves = 6, kMostPaired = 7, kMostLongReal = 3, kMostOneTrips = 4;
+                      kMostHalves = 6, kMostPaired = 7, kMostLongReal = 3, kMostOneTrips = 4, kMostHalfTrips = 6;
 
 struct Rated {
   Way way;
@@ -97,6 +98,23 @@ std::vector<Rated> one_trips(const TransformConfig& c) {
     }
   }
   sort_and_cut(found, kMostOneTrips);
+  return found;
+}
+
+// Half spectra likewise, the first factor short.
+std::vector<Rated> half_trips(const TransformConfig& c) {
+  constexpr std::int64_t kLongestTrip = 1 << 19, kShortFactor = 64;
+  std::vector<Rated> found;
+  if (c.n > kLongestTrip || c.spectrum != Spectrum::inverse) return found;
+  for (std::int64_t n0 = 3; n0 <= kShortFactor; ++n0) {
+    for (std::int64_t n1 = 2; n1 <= kTile && c.n % n0 == 0; ++n1) {
+      if (c.n / n0 % n1 || c.n / n0 / n1 > kTile) continue;
+      const HalfTrip trip{
+          .way = {.kind = Way::Kind::three_factor, .n0 = n0, .n1 = n1, .n2 = c.n / n0 / n1, .one_trip = true}};
+      if (is_possible(trip)) found.push_back({trip.way, columns_of(trip)});
+    }
+  }
+  sort_and_cut(found, kMostHalfTrips);
   return found;
 }
 
@@ -230,6 +248,7 @@ std::vector<Way> ways(const TransformConfig& c) {
   if (c.spectrum != Spectrum::whole) {
     add(long_reals(c));
     add(one_trips(c));
+    add(half_trips(c));
     add(triples(c.n, [&](const Way& w) { return is_possible(RealFactored{w, c.spectrum}); }));
     const std::vector<Way> some = halves(c);
     found.insert(found.end(), some.begin(), some.end());

@@ -38,6 +38,8 @@ struct Way {
   bool paired = false;       // two real rows as one complex one, which goes this way
   bool one_trip = false;     // three factors without a pass through HBM (one_trip.h)
   bool by_software = false;  // starts its DMAs (rewrite/dma_starts.h)
+  bool finely = false;       // what nothing overlaps is short: pieces in one trip, middle numbers first in two factors
+  std::int64_t warm_up = 0;  // columns of zeros that are multiplied before the first rows are there (warm_up.h)
 
   std::int64_t product() const { return n0 * n1 * n2 * n3; }
   // Rather than its convolutions alone.

@@ -66,16 +66,61 @@ std::vector<Choice> choices(const TransformConfig& c) {
   return found;
 }
 
-double trial_ns(const Choice& choice, Target target, bool pair) {
+std::int64_t trial_rows(const TransformConfig& c) { return std::max<std::int64_t>(kFewestRows, kTrialNumbers / c.n); }
+std::vector<isa::Program> trial(const Choice& choice, Target target, bool pair, std::int64_t longer = 1) {
   TransformConfig c = choice.config;
-  c.rows = std::min(c.rows, std::max<std::int64_t>(kFewestRows, kTrialNumbers / c.n));
-  return time_ns(pair ? kernels::transform_pair(c, choice.way, target)
-                      : std::vector{kernels::transform(c, choice.way, target)});
+  c.rows = std::min(c.rows, longer * trial_rows(c));
+  return pair ? kernels::transform_pair(c, choice.way, target) : std::vector{kernels::transform(c, choice.way, target)};
+}
+double trial_ns(const Choice& choice, Target target, bool pair, std::int64_t longer = 1) {
+  return time_ns(trial(choice, target, pair, longer));
+}
+
+// When the tensor engine has its first operands.
+double first_product_ns(const std::vector<isa::Program>& programs) {
+  const auto timed = views::time_kernel(programs, {.advice = false});
+  const timing::Timeline& timeline = timed->run.timeline;
+  for (const timing::Event& e : timeline.events) {
+    if (timeline.lanes[e.lane].engine == Engine::tensor) return timing::to_ns(e.start);
+  }
+  return 0;
+}
+
+// With what nothing overlaps kept short, where that is sooner.
+Choice finely(const Choice& whole, Target target, bool pair) {
+  Choice fine = whole;
+  fine.way.finely = whole.way.one_trip || (whole.way.kind == kernels::Way::Kind::two_factor &&
+                                           whole.config.spectrum == kernels::Spectrum::forward);
+  return fine.way.finely && trial_ns(fine, target, pair) < trial_ns(whole, target, pair) ? fine : whole;
+}
+
+// As many zeros as the tensor engine has time for before its first operands are there, where that is sooner.
+Choice warmed_up(const Choice& cold, Target target, bool pair) {
+  constexpr double kZerosMade = 300;  // ns
+  constexpr std::int64_t kSome = 64;
+  const Arch& a = arch(target);
+  if (a.timing.matmul.warm_up_ns <= 0) return cold;
+  const std::vector<isa::Program> programs = trial(cold, target, pair);
+  const double column_ns = a.matmul_fp32_passes / (a.tensor.clock_ghz * a.timing.matmul.cold_rate),
+               idle_ns = first_product_ns(programs) - kZerosMade;
+  Choice best = cold;
+  double least = time_ns(programs);
+  const std::int64_t most = static_cast<std::int64_t>(idle_ns / column_ns) / kSome;
+  for (const std::int64_t some :
+       {most, most - 1, most - 2, most * 9 / 10, most * 8 / 10, most * 7 / 10, most * 6 / 10, most / 2}) {
+    Choice warm = cold;
+    warm.way.warm_up = std::max<std::int64_t>(0, some) * kSome;
+    if (const double ns = trial_ns(warm, target, pair); ns < least) best = warm, least = ns;
+  }
+  return best;
 }
 
 // What software must be sooner by: it spares a transform a few microseconds once, and batches may be longer than
 // trials.
 constexpr double kSooner = 1.002;
+// Ways that take little longer are compared on more rows, where there are more.
+constexpr double kNear = 1.15;
+constexpr std::int64_t kLonger = 4;
 
 // Ways are compared with their DMAs started by software, which nearly always is sooner; where gpsimd, which starts them
 // then, has much else to do it is not.
@@ -85,11 +130,19 @@ Choice fastest(std::vector<Choice> some, Target target, bool pair) {
     choice.way.by_software = true;
     times.push_back(trial_ns(choice, target, pair));
   }
-  const auto least = std::min_element(times.begin(), times.end());
+  auto least = std::min_element(times.begin(), times.end());
+  if (some.front().config.rows > trial_rows(some.front().config)) {
+    // How they begin and end counts less for more rows.
+    const double near = kNear * *least;
+    for (std::size_t i = 0; i < some.size(); ++i)
+      times[i] = times[i] > near ? 1e300 : trial_ns(some[i], target, pair, kLonger);
+    least = std::min_element(times.begin(), times.end());
+  }
   const Choice found = some[static_cast<std::size_t>(least - times.begin())];
   Choice open = found;
   open.way.by_software = false;
-  return trial_ns(open, target, pair) < kSooner * *least ? open : found;
+  const bool is_open = trial_ns(open, target, pair) < kSooner * trial_ns(found, target, pair);
+  return warmed_up(finely(is_open ? open : found, target, pair), target, pair);
 }
 
 bool is_finite(const float* values, std::int64_t count) {

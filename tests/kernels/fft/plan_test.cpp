@@ -59,8 +59,23 @@ TEST(Plan, RealRowsTakeAboutHalfTheTime) {
 TEST(Plan, RowsOfOddLengthsArePairs) {
   for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
     EXPECT_TRUE(Plan({.n = 4099, .rows = 32, .spectrum = spectrum}, Target::trn2).way().paired);
-    EXPECT_TRUE(Plan({.n = 19683, .rows = 32, .spectrum = spectrum}, Target::trn2).way().paired);
     EXPECT_FALSE(Plan({.n = 4099, .rows = 1, .spectrum = spectrum}, Target::trn2).way().paired);
+  }
+  EXPECT_TRUE(Plan({.n = 19683, .rows = 32, .spectrum = Spectrum::inverse}, Target::trn2).way().paired);
+}
+
+// With factors they go alone where that is sooner: half of the products are made, and nothing is taken apart.
+TEST(Plan, RowsOfOddLengthsInOneTripGoAlone) {
+  for (const std::int64_t n : {19683, 59049, 20001}) {
+    for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+      const Plan single({.n = n, .spectrum = spectrum}, Target::trn1),
+          four({.n = n, .rows = 4, .spectrum = spectrum}, Target::trn2);
+      EXPECT_EQ(single.computed().spectrum, spectrum);
+      for (const Plan* plan : {&single, &four}) {
+        EXPECT_TRUE(plan->way().one_trip) << n;
+        EXPECT_FALSE(plan->way().paired) << n;
+      }
+    }
   }
 }
 
@@ -94,9 +109,29 @@ TEST(Plan, RandomRowsAreOneLaunch) {
 
 // What has factors is faster as a whole spectrum than as a convolution.
 TEST(Plan, HalfSpectraOfOddLengthsMayBeWhole) {
-  const Plan plan({.n = 27 * 27 * 27, .rows = 1, .spectrum = Spectrum::inverse}, Target::trn2);
+  const Plan plan({.n = 27 * 19683, .rows = 1, .spectrum = Spectrum::inverse}, Target::trn2);
   EXPECT_EQ(plan.computed().spectrum, Spectrum::whole);
   EXPECT_TRUE(plan.computed().positive);
+}
+
+// Where the tensor engine runs at half its clock at first it is kept busy until rows are there, if they are many
+// enough.
+TEST(Plan, WarmsUpWhereThatIsSooner) {
+  for (const Spectrum spectrum : {Spectrum::whole, Spectrum::forward, Spectrum::inverse}) {
+    const TransformConfig longer{.n = 1 << 17, .spectrum = spectrum},
+        many{.n = 1024, .rows = 128, .spectrum = spectrum};
+    for (const TransformConfig& c : {longer, many}) {
+      const Plan plan(c, Target::trn2);
+      EXPECT_GT(plan.way().warm_up, 0);
+      kernels::Way cold = plan.way();
+      cold.warm_up = 0;
+      const auto ns = [&](const kernels::Way& way) {
+        return views::time_kernel({kernels::transform(c, way, Target::trn2)}, {.advice = false})->report.total_ns;
+      };
+      EXPECT_LT(ns(plan.way()), ns(cold) - 300);
+      EXPECT_EQ(Plan(c, Target::trn1).way().warm_up, 0);
+    }
+  }
 }
 
 // Rader's convolution is half as long as Bluestein's; one row is too few for what its order costs.

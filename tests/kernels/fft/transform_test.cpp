@@ -290,6 +290,17 @@ TEST(Transform, ThreeFactorsInOneTrip) {
       expect_right(c, way, kTargets[turn++ % 3], random);
     }
   }
+  // Real rows of odd lengths.
+  for (const auto& [n0, n1, n2] :
+       {std::array<std::int64_t, 3>{3, 3, 3}, {9, 5, 7}, {81, 9, 3}, {63, 125, 5}, {5, 127, 27}, {127, 3, 9}}) {
+    for (const std::int64_t rows : {std::int64_t{1}, random.size(2, 6)}) {
+      Way way{Way::Kind::three_factor, n0, n1, n2};
+      way.one_trip = true;
+      const TransformConfig c{
+          .n = way.product(), .rows = rows, .spectrum = Spectrum::forward, .positive = turn % 2 == 1};
+      expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
   // Two real rows as one complex one, even lengths and odd ones, with a row that is left alone or without.
   for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
     for (const auto& [n0, n1, n2] : {std::array<std::int64_t, 3>{7, 9, 5}, {64, 33, 4}, {5, 2, 2}, {127, 9, 3}}) {
@@ -304,6 +315,60 @@ TEST(Transform, ThreeFactorsInOneTrip) {
   for (const std::int64_t n : {20000, 131072, 262144}) {
     const std::vector<Way> all = ways({.n = n, .spectrum = Spectrum::forward});
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Way& w) { return w.one_trip; })) << n;
+  }
+}
+
+// Half spectra whose conjugates are turned round on the chip: halves that leave partitions unused and those that do
+// not, odd first factors and even ones, last blocks that are not full, one row, two and a loop of them.
+TEST(Transform, HalfSpectraInOneTrip) {
+  Random random;
+  int turn = 0;
+  const std::int64_t factors[][3] = {{3, 2, 2},   {8, 64, 16},  {5, 40, 10},  {4, 128, 8}, {7, 100, 12},
+                                     {16, 8, 33}, {9, 128, 5},  {64, 4, 128}, {3, 62, 7},  {32, 24, 64},
+                                     {12, 2, 9},  {10, 66, 31}, {127, 6, 3},  {3, 3, 3},   {9, 81, 27},
+                                     {5, 127, 7}, {27, 63, 9},  {3, 65, 127}, {125, 5, 3}};
+  for (const auto& [n0, n1, n2] : factors) {
+    Way way{Way::Kind::three_factor, n0, n1, n2};
+    way.one_trip = true;
+    for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{2}, random.size(3, 6)}) {
+      const TransformConfig c{.n = way.product(),
+                              .rows = rows,
+                              .spectrum = Spectrum::inverse,
+                              .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                              .precision = turn % 5 == 0 ? Precision::bf16x6 : Precision::native};
+      expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+  for (const std::int64_t n : {20000, 131072, 262144}) {
+    const std::vector<Way> all = ways({.n = n, .spectrum = Spectrum::inverse});
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Way& w) { return w.one_trip && !w.halved; })) << n;
+  }
+}
+
+// Zeros before the first products change nothing, of whatever width the first sum is.
+TEST(Transform, WarmUp) {
+  Random random;
+  int turn = 0;
+  const auto expect = [&](Way way, Spectrum spectrum) {
+    way.warm_up = random.size(1, 1500);
+    const TransformConfig c{.n = way.product() * (way.halved ? 2 : 1),
+                            .rows = random.size(1, 9),
+                            .spectrum = spectrum,
+                            .precision = turn % 3 == 0 ? Precision::bf16x6 : Precision::native};
+    expect_right(c, way, kTargets[turn++ % 3], random);
+  };
+  for (const Spectrum spectrum : kSpectra) {
+    for (const auto& [n1, n2] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {64, 16}, {33, 128}})
+      expect({Way::Kind::two_factor, 1, n1, n2}, spectrum);
+    Way trip{Way::Kind::three_factor, 12, 10, 4};
+    trip.one_trip = true;
+    expect(trip, spectrum);
+  }
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    expect({Way::Kind::two_factor, 1, 16, 260}, spectrum);
+    Way trip{Way::Kind::three_factor, 9, 10, 5};
+    trip.one_trip = trip.paired = true;
+    expect(trip, spectrum);
   }
 }
 
