@@ -12,6 +12,7 @@
 #include "kiln/tensor/passes/long_sums.h"
 #include "kiln/tensor/passes/reduction_order.h"
 #include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/short_products.h"
 #include "kiln/tensor/passes/strided.h"
 #include "kiln/tensor/passes/tile.h"
 #include "kiln/tensor/passes/ways.h"
@@ -525,6 +526,7 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();
   }
   if (const auto sums = products_with_vectors(x, y)) return as_product(r, x, y, *sums).value();
+  if (const auto sums = sums_by_column(x, y)) return reshape(cast(*sums, t), r.op.type.shape).value();
   const Shape ys = y.shape();
   const bool one_y = product(ys, 0, ys.size() - 2) == 1;
   const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();
