@@ -10,6 +10,7 @@
 #include "kiln/tensor/passes/activations.h"
 #include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/chosen_matrices.h"
+#include "kiln/tensor/passes/few_queries_together.h"
 #include "kiln/tensor/passes/masks.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
@@ -208,6 +209,17 @@ std::optional<Value> scaled_extreme(const Rewriting& r, const std::vector<Value>
   return {};
 }
 
+// The same of few rows: those that meet one matrix are rows of one product.
+std::optional<Value> few_rows_of_groups(const Rewriting& r, const Op& wide, bool swapped) {
+  constexpr std::int64_t kMostRows = 32, kLong = 512;
+  const Shape a = wide.type.shape, x = r.to.type(r.operands[0]).shape, before = r.to.type(wide.operands[0]).shape;
+  if (a.size() != 4 || before != Shape{a[0], 1, a[2], a[3]} || std::max(a[2], a[3]) < kLong) return {};
+  if (a[1] == 1 || a[1] * x[x.size() - 2] > kMostRows) return {};
+  const Expr right = reshape(Expr(r.to, wide.operands[0]), {a[0], a[2], a[3]});
+  const Expr left = reshape(Expr(r.to, r.operands[0]), {a[0], a[1] * x[x.size() - 2], x.back()});
+  return reshape(matmul(left, swapped ? transpose(right) : right), r.op.type.shape).value();
+}
+
 // x y where y repeats batches, written as a broadcast whose batches are then joined: the batches stay apart, so that y
 // is an access function and not a copy.
 std::optional<Value> grouped_product(const Rewriting& r) {
@@ -228,6 +240,7 @@ std::optional<Value> grouped_product(const Rewriting& r) {
   if (wide.code != OpCode::broadcast_to || a.size() <= b.size() || x.rank() != y.type.rank()) return {};
   if (a[a.size() - 1] != b[b.size() - 1] || a[a.size() - 2] != b[b.size() - 2]) return {};
   if (tensor::product(x.shape, 0, x.shape.size() - 2) != tensor::product(b, 0, b.size() - 2)) return {};
+  if (const auto v = few_rows_of_groups(r, wide, swapped)) return v;
   Shape rows(a.begin(), a.end() - 2);
   rows.insert(rows.end(), x.shape.end() - 2, x.shape.end());
   const Expr right(r.to, y.operands[0]);
@@ -502,6 +515,7 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = folded(r)) return v;
     if (const auto v = simpler_view(r)) return v;
     if (const auto v = made_choice(r)) return v;
+    if (const auto v = on_rows_together(r)) return v;
     if (const auto v = rows_of_number(r)) return v;
     if (const auto v = cut_product(r, users, uses)) return v;
     if (const auto v = product_of_chosen(r, uses)) return v;
