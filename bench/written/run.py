@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(BUILD) / "python"))  # before kiln is import
 import blocks  # noqa: E402,F401 (fills the table)
 import gradients  # noqa: E402,F401
 import images  # noqa: E402,F401
+import lookups  # noqa: E402,F401
 import ml_dtypes  # noqa: E402
 import numerics  # noqa: E402,F401
 import numpy as np  # noqa: E402
@@ -49,7 +50,7 @@ def compiled(program, dtype, target):
 def arrays_of(program, dtype, rng):
     """Inputs: integers are indices below 10, which every program has; masks and all else are normal numbers."""
     for t, shape in program.specs(dtype):
-        if t.startswith("int"):
+        if t.startswith(("int", "uint")):
             yield rng.integers(0, 10, shape).astype(t)
         else:
             values = rng.standard_normal(shape, dtype=np.float32) / max(1.0, shape[-1] ** 0.5 / 8)
@@ -73,7 +74,7 @@ def difference(program, dtype, seed=1):
     arrays = list(arrays_of(program, dtype, np.random.default_rng(seed)))
     got = flat(kiln.jit(program.function)(*arrays))
     with np.errstate(all="ignore"):
-        wide = [a if a.dtype.kind == "i" else a.astype(np.float64) for a in arrays]
+        wide = [a if a.dtype.kind in "iu" else a.astype(np.float64) for a in arrays]
         want = flat(program.function(*wide))
     worst = 0.0
     for g, w in zip(got, want, strict=True):

@@ -549,6 +549,7 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
     low.offset = low.offset * ratio;
     low.packed.stride *= ratio;
     for (isa::Dim& d : low.dims) d.stride *= ratio;
+    if (!into && ratio == 1) return low;  // the same bits
     const Tile dst = target(v, into);
     copy(dst, low, free);
     return dst;

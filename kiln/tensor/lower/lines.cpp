@@ -181,14 +181,18 @@ Tile RegionEmitter::order(Value v, const Tile* into) {
 
 // The same network for keys alone, none of them NaN. A step goes from one tile to another: the vector engine has the
 // smaller of each pair, gpsimd the larger, the scalar engine what the step leaves as it is. Of equal zeros both take
-// the first of their operands, each another one.
+// the first of their operands, each another one. Gpsimd alone compares 32-bit integers exactly.
 Tile RegionEmitter::sorted_keys(const Tile& keys, std::int64_t N) {
-  const Engine third = arch_.features.scalar_tensor_ops ? Engine::scalar : Engine::gpsimd;
+  const bool is_integer_key = is_integer(keys.dtype());
+  const Engine smaller = is_integer_key ? Engine::gpsimd : Engine::vector;
+  const Engine third = is_integer_key                     ? Engine::vector
+                       : arch_.features.scalar_tensor_ops ? Engine::scalar
+                                                          : Engine::gpsimd;
   Tile from = keys, to = new_tile(k_, Memory::sbuf, rows_, {1, {N}}, keys.dtype());
   const auto exchange = [&](const Dims& dims, std::int64_t a, std::int64_t b) {
     const View low = view_of(from, dims, a), high = view_of(from, dims, b);
     k_.tensor_tensor(
-        {.dst = view_of(to, dims, a), .data1 = low, .data2 = high, .op = AluOp::minimum, .engine = Engine::vector});
+        {.dst = view_of(to, dims, a), .data1 = low, .data2 = high, .op = AluOp::minimum, .engine = smaller});
     k_.tensor_tensor(
         {.dst = view_of(to, dims, b), .data1 = high, .data2 = low, .op = AluOp::maximum, .engine = Engine::gpsimd});
   };
@@ -213,10 +217,12 @@ Tile RegionEmitter::sorted(Value v, const Tile* into) {
   const Tile x = line(v, 0, graph_.type(v).dtype, false);
   const Free row{1, {N}}, one{1, {1}};
   const Tile keys = new_tile(k_, Memory::sbuf, rows_, row, x.dtype());
-  if (N > n) k_.memset({.dst = view_of(keys, {{1, N - n}}, n), .value = kInf});
+  const bool is_wide = is_integer(x.dtype());
+  const isa::Operand last = is_wide ? isa::Operand(static_cast<std::int64_t>(highest(x.dtype()))) : isa::Operand(kInf);
+  if (N > n) k_.memset({.dst = view_of(keys, {{1, N - n}}, n), .value = last});
   k_.tensor_copy({.dst = whole(keys, n), .src = whole(x, n)});
   const Op& given = graph_.op(graph_.op(v).operands[0]);
-  const bool are_integers = given.code == OpCode::cast && is_integer(graph_.type(given.operands[0]).dtype);
+  const bool are_integers = is_wide || (given.code == OpCode::cast && is_integer(graph_.type(given.operands[0]).dtype));
   const Tile places = new_tile(k_, Memory::sbuf, rows_, row, DType::float32),
              is_nan = new_tile(k_, Memory::sbuf, rows_, row, DType::uint8),
              first = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);

@@ -44,7 +44,7 @@ Tile RegionEmitter::load(int index) {
   if (is_turned(leaf)) {
     std::vector<Dims> one{from};
     join_together(one);
-    const DType t = graph_.type(leaf.value).dtype;
+    const DType t = Turner::held_as(graph_.type(leaf.value).dtype);
     Tile tile = new_tile(k_, Memory::sbuf, rows_, {1, Strided{0, from}.shape()}, t);
     turner_of(leaf).from_hbm({tile.storage, 0, {0, 1}, {{1, one[0][0].count}}, rows_}, storage_.of.at(leaf.base), at,
                              rows_, one[0][0].stride, one[0][0].count);
@@ -95,6 +95,7 @@ bool RegionEmitter::load_into(Value op, std::size_t i, const Tile& part) {
   const Leaf& leaf = layout_.loads[found->second];
   const auto is_there = [&](const Scope& s) { return s.leaves.contains(found->second); };
   if (!is_turned(leaf) || kept(leaf) || std::any_of(scopes_.begin(), scopes_.end(), is_there)) return false;
+  if (!Turner::takes(graph_.type(leaf.value).dtype)) return false;
   const auto same = [&](const auto& other) { return other.second == found->second; };
   if (std::count_if(layout_.load_of.begin(), layout_.load_of.end(), same) != 1) return false;
   std::vector<Dims> lists{leaf.free, part.dims};
@@ -156,7 +157,7 @@ Tile RegionEmitter::load_shared(int index, const Footprint& all) {
 // Rows lie next to each other in HBM and elements of a row apart: moved as they are, every element would be a transfer.
 bool RegionEmitter::is_turned(const Leaf& leaf) const {
   if (leaf.partition != 1 || layout_.packed != 1 || layout_.grouped != 1 ||
-      !Turner::takes(graph_.type(leaf.value).dtype) || rows_ < 8)
+      !Turner::turns(graph_.type(leaf.value).dtype) || rows_ < 8)
     return false;
   std::vector<Dims> one{leaf.free};
   join_together(one);
@@ -166,7 +167,8 @@ bool RegionEmitter::is_turned(const Leaf& leaf) const {
 // Products with 0 and 1 make NaN of what is no number, for all that is turned with it.
 Turner RegionEmitter::turner_of(const Leaf& leaf) {
   Turner made = turner();
-  made.as_bits = storage_.no_numbers.contains(leaf.value) || storage_.no_numbers.contains(leaf.base);
+  made.as_bits = !is_float(graph_.type(leaf.value).dtype) || storage_.no_numbers.contains(leaf.value) ||
+                 storage_.no_numbers.contains(leaf.base);
   return made;
 }
 
@@ -206,7 +208,7 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   join_together(lists);
   if (const auto group = turned_results_.find(&leaf); group != turned_results_.end() && lists[0].size() == 1)
     return turn_back(group->second, tile, lists[0][0], turner_of(leaf));
-  if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1) {
+  if (is_turned(leaf) && tile.dtype() == Turner::held_as(graph_.type(leaf.value).dtype) && lists[0].size() == 1) {
     const std::int64_t n = lists[0][0].count, blocks = (n + kBlock - 1) / kBlock, stride = lists[1][0].stride;
     const Tile turned = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {blocks * rows_}}, tile.dtype());
     turner_of(leaf).tile(turned, {tile.storage, tile.offset, {0, 1}, lists[0], rows_}, n);

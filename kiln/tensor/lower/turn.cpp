@@ -24,12 +24,22 @@ void over_blocks(isa::Kernel& k, std::int64_t K, const std::function<void(Index,
 }
 
 View Turner::room(const isa::Shape& shape, DType dtype) const {
-  return as_bits ? k.sbuf(shape, dtype) : k.psum(shape, dtype);
+  return as_bits && size_bytes(dtype) > 1 ? k.sbuf(shape, dtype) : k.psum(shape, turned_as(dtype));
+}
+
+Engine Turner::taker(DType dtype) const {
+  return is_integer(dtype) && size_bytes(dtype) == 4 ? Engine::vector : evacuator();
 }
 
 // Products with 0 and 1 leave integers of 16 bits as they are, whatever numbers the bits are.
 void Turner::block(const View& dst, const View& data) const {
-  if (!as_bits) {
+  if (size_bytes(data.dtype()) == 1) {
+    const View numbers = k.sbuf({data.dim(0), data.dim(1)}, turned_as(data.dtype()));
+    k.tensor_copy({.dst = numbers, .src = data});
+    k.nc_transpose({.dst = dst, .data = numbers});
+    return;
+  }
+  if (!as_bits || dst.memory() == Memory::psum) {
     k.nc_transpose({.dst = dst, .data = data});
     return;
   }
@@ -43,7 +53,8 @@ void Turner::block(const View& dst, const View& data) const {
     const View numbers = k.sbuf({rows, columns}, DType::float32), turned = k.psum({columns, rows}, DType::float32);
     k.tensor_copy({.dst = numbers, .src = whole.view(DType::uint16).slice(1, h, columns, halves)});
     k.nc_transpose({.dst = turned, .data = numbers});
-    k.tensor_copy({.dst = dst.view(DType::uint16).slice(1, h, rows, halves), .src = turned, .engine = evacuator()});
+    k.tensor_copy(
+        {.dst = dst.view(DType::uint16).slice(1, h, rows, halves), .src = turned, .engine = taker(dst.dtype())});
   }
 }
 
@@ -51,7 +62,8 @@ void Turner::block(const View& dst, const View& data) const {
 // once.
 void Turner::tile(const Tile& dst, const Tile& src, std::int64_t columns) const {
   const std::int64_t rows = src.rows, whole = columns / kBlock;
-  const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(src.dtype())));
+  const std::int64_t together =
+      std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(turned_as(src.dtype()))));
   const auto turn = [&](const View& turned, Index b, std::int64_t n) {
     block(turned, src.storage.ap({{src.storage.dim(1), rows}, {src.dims[0].stride, n}},
                                  src.offset + b * (kBlock * src.dims[0].stride)));
@@ -68,18 +80,20 @@ void Turner::tile(const Tile& dst, const Tile& src, std::int64_t columns) const 
       one(0);
     else
       k.loop(m, one);
-    k.tensor_copy({.dst = tensor::block(dst, first, 0, kBlock, m * rows, rows), .src = turned, .engine = evacuator()});
+    k.tensor_copy(
+        {.dst = tensor::block(dst, first, 0, kBlock, m * rows, rows), .src = turned, .engine = taker(dst.dtype())});
   });
   if (const std::int64_t n = columns % kBlock) {
     const View turned = room({n, rows}, src.dtype());
     turn(turned, whole, n);
-    k.tensor_copy({.dst = tensor::block(dst, whole, 0, n, rows, rows), .src = turned, .engine = evacuator()});
+    k.tensor_copy({.dst = tensor::block(dst, whole, 0, n, rows, rows), .src = turned, .engine = taker(dst.dtype())});
   }
 }
 
 void Turner::strided(const Tile& dst, const Tile& src, std::int64_t blocks) const {
   const std::int64_t rows = src.rows, columns = dst.rows, stride = src.dims[0].stride;
-  const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(src.dtype())));
+  const std::int64_t together =
+      std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(turned_as(src.dtype()))));
   k.tiles(blocks, together, [&](Index first, std::int64_t m) {
     const View turned = room({columns, m * rows}, src.dtype());
     const auto one = [&](Index i) {
@@ -91,14 +105,15 @@ void Turner::strided(const Tile& dst, const Tile& src, std::int64_t blocks) cons
       one(0);
     else
       k.loop(m, one);
-    k.tensor_copy({.dst = tensor::block(dst, first, 0, columns, m * rows, rows), .src = turned, .engine = evacuator()});
+    k.tensor_copy(
+        {.dst = tensor::block(dst, first, 0, columns, m * rows, rows), .src = turned, .engine = taker(dst.dtype())});
   });
 }
 
 // Columns that lie in HBM as rows of K elements: loaded in blocks of 128, turned, as many as fit a bank together.
 void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::int64_t K, std::int64_t stride,
                       std::int64_t columns, std::int64_t width) const {
-  const DType t = out.dtype();
+  const DType t = size_bytes(hbm.dtype()) == 1 ? turned_as(hbm.dtype()) : out.dtype();  // DMAs convert
   if (width == 0) width = columns;
   const std::int64_t row = out.storage.dim(1), whole = columns / kBlock;
   const std::int64_t together = std::max<std::int64_t>(
@@ -115,7 +130,7 @@ void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::in
         k.loop(m, one);
       k.tensor_copy({.dst = out.storage.ap({{row, depth}, {1, m * n}}, out.offset + b * width + first),
                      .src = turned,
-                     .engine = evacuator()});
+                     .engine = taker(out.dtype())});
     });
   };
   k.tiles(whole, together, [&](Index first, std::int64_t m) {

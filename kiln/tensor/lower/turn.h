@@ -15,7 +15,8 @@ struct Turner {
   const Arch& arch;
   std::function<Engine()> evacuator;  // who empties PSUM
   std::int64_t by_dma = 0;            // of 16 blocks of a tile, where elements have 16 bits
-  bool as_bits = false;  // halves of elements as integers: for a tensor engine that multiplies what may be no number
+  bool as_bits = false;  // halves of elements as integers: for wide integers, and for a tensor engine that multiplies
+                         // what may be no number
 
   // Blocks of 128 columns of src, whose free dimension is one: dst has a row per column, block after block.
   void tile(const Tile& dst, const Tile& src, std::int64_t columns) const;
@@ -28,7 +29,13 @@ struct Turner {
   // One block: dst, from room(), has a row per column of data.
   void block(const isa::View& dst, const isa::View& data) const;
   isa::View room(const isa::Shape& shape, DType dtype) const;
+  // Who takes what is turned: a copy of wide integers is exact on the vector engine alone.
+  Engine taker(DType dtype) const;
   static bool takes(DType dtype) { return is_float(dtype) && size_bytes(dtype) >= 2; }
+  // What is turned where it would else move element by element: integers too, those of 8 bits as bfloat16.
+  static bool turns(DType dtype) { return takes(dtype) || is_integer(dtype) || dtype == DType::bool_; }
+  static DType held_as(DType dtype) { return dtype == DType::bool_ ? DType::uint8 : dtype; }
+  static DType turned_as(DType dtype) { return size_bytes(dtype) == 1 ? DType::bfloat16 : dtype; }
 };
 
 // Calls body(b, rows) for each block of K: a loop over the whole ones, then what remains.

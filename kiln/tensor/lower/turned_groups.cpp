@@ -75,16 +75,17 @@ std::int64_t RegionEmitter::turned_together() const {
 // Loads n columns and turns them: block after block of `size` columns, each with its whole rows.
 Tile RegionEmitter::load_turned_group(int index, const Index& start, std::int64_t n, std::int64_t size) {
   const Leaf& leaf = layout_.loads[index];
-  const DType t = graph_.type(leaf.value).dtype;
+  const DType t = Turner::held_as(graph_.type(leaf.value).dtype);
   const isa::Dim row = turned_row(leaf);
-  const std::int64_t depth = block_size(row.count), bank = arch_.psum_bank_bytes / (depth * size_bytes(t));
+  const DType as = Turner::turned_as(t);  // DMAs convert
+  const std::int64_t depth = block_size(row.count), bank = arch_.psum_bank_bytes / (depth * size_bytes(as));
   const std::int64_t blocks = (n + size - 1) / size;
   const Tile out = new_tile(k_, Memory::sbuf, std::min(n, size), {1, {blocks * row.count}}, t);
   start_ = start;
   const Index at = place(leaf);
   const Turner turner = turner_of(leaf);
   over_parts(k_, row.count, depth, bank, [&](Index first, std::int64_t m, std::int64_t rows) {
-    const View wide = k_.sbuf({rows, m * n}, t);
+    const View wide = k_.sbuf({rows, m * n}, as);
     k_.dma_copy({.dst = wide.ap({{m * n, rows}, {n, m}, {1, n}}),
                  .src = storage_.of.at(leaf.base).ap({{row.stride, rows}, {row.stride * depth, m}, {1, n}},
                                                      at + first * (depth * row.stride))});
@@ -97,7 +98,7 @@ Tile RegionEmitter::load_turned_group(int index, const Index& start, std::int64_
       k_.tensor_copy(
           {.dst = out.storage.ap({{out.storage.dim(1), columns}, {1, m * rows}}, block * row.count + first * depth),
            .src = turned,
-           .engine = evacuator()});
+           .engine = turner.taker(t)});
     });
   });
   return out;
@@ -106,7 +107,8 @@ Tile RegionEmitter::load_turned_group(int index, const Index& start, std::int64_
 // What a block has computed, turned back and beside what the other blocks have.
 void RegionEmitter::turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row, const Turner& turner) {
   const DType t = tile.dtype();
-  const std::int64_t depth = result.depth, bank = arch_.psum_bank_bytes / (rows_ * size_bytes(t)), n = result.columns;
+  const std::int64_t depth = result.depth, n = result.columns;
+  const std::int64_t bank = arch_.psum_bank_bytes / (rows_ * size_bytes(Turner::turned_as(t)));
   over_parts(k_, row.count, depth, bank, [&](Index first, std::int64_t m, std::int64_t rows) {
     const View turned = turner.room({rows, m * rows_}, t);
     times_over(k_, m, [&](Index i) {
@@ -115,7 +117,7 @@ void RegionEmitter::turn_back(TurnedResult& result, const Tile& tile, const isa:
     });
     k_.tensor_copy({.dst = result.all.ap({{result.all.dim(1), rows}, {n, m}, {1, rows_}}, first * n + result.at),
                     .src = turned.ap({{m * rows_, rows}, {rows_, m}, {1, rows_}}),
-                    .engine = evacuator()});
+                    .engine = turner.taker(t)});
   });
   result.is_there = true;
 }
@@ -138,7 +140,7 @@ void RegionEmitter::gather_turned(const Leaf& leaf, std::int64_t n) {
   if (!is_turned(leaf) || kept_result(leaf)) return;
   const isa::Dim row = turned_row(leaf);
   const std::int64_t depth = block_size(row.count), blocks = (row.count + depth - 1) / depth;
-  const DType t = graph_.type(leaf.value).dtype;
+  const DType t = Turner::held_as(graph_.type(leaf.value).dtype);
   turned_results_[&leaf] = {k_.sbuf({std::min(row.count, depth), blocks * n}, t), 0, n, depth, false};
 }
 

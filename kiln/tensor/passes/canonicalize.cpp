@@ -10,6 +10,7 @@
 #include "kiln/tensor/passes/activations.h"
 #include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/chosen_matrices.h"
+#include "kiln/tensor/passes/few_queries_together.h"
 #include "kiln/tensor/passes/masks.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
@@ -103,6 +104,14 @@ std::optional<Value> folded_empty(const Rewriting& r) {
   std::vector<const Array*> in;
   for (const Array& a : arrays) in.push_back(&a);
   return r.to.constant(r.op.type, {evaluate(op, in, op.type.dtype).data.at(0)});
+}
+
+// A choice that is made.
+std::optional<Value> made_choice(const Rewriting& r) {
+  if (r.op.code != OpCode::where) return {};
+  const auto chosen = splat_of(r.to, r.operands[0]);
+  if (!chosen) return {};
+  return broadcast_to(cast(r.operand(*chosen != 0 ? 1 : 2), r.op.type.dtype), r.op.type.shape).value();
 }
 
 // Rows of a table that is one number.
@@ -200,6 +209,17 @@ std::optional<Value> scaled_extreme(const Rewriting& r, const std::vector<Value>
   return {};
 }
 
+// The same of few rows: those that meet one matrix are rows of one product.
+std::optional<Value> few_rows_of_groups(const Rewriting& r, const Op& wide, bool swapped) {
+  constexpr std::int64_t kMostRows = 32, kLong = 512;
+  const Shape a = wide.type.shape, x = r.to.type(r.operands[0]).shape, before = r.to.type(wide.operands[0]).shape;
+  if (a.size() != 4 || before != Shape{a[0], 1, a[2], a[3]} || std::max(a[2], a[3]) < kLong) return {};
+  if (a[1] == 1 || a[1] * x[x.size() - 2] > kMostRows) return {};
+  const Expr right = reshape(Expr(r.to, wide.operands[0]), {a[0], a[2], a[3]});
+  const Expr left = reshape(Expr(r.to, r.operands[0]), {a[0], a[1] * x[x.size() - 2], x.back()});
+  return reshape(matmul(left, swapped ? transpose(right) : right), r.op.type.shape).value();
+}
+
 // x y where y repeats batches, written as a broadcast whose batches are then joined: the batches stay apart, so that y
 // is an access function and not a copy.
 std::optional<Value> grouped_product(const Rewriting& r) {
@@ -220,6 +240,7 @@ std::optional<Value> grouped_product(const Rewriting& r) {
   if (wide.code != OpCode::broadcast_to || a.size() <= b.size() || x.rank() != y.type.rank()) return {};
   if (a[a.size() - 1] != b[b.size() - 1] || a[a.size() - 2] != b[b.size() - 2]) return {};
   if (tensor::product(x.shape, 0, x.shape.size() - 2) != tensor::product(b, 0, b.size() - 2)) return {};
+  if (const auto v = few_rows_of_groups(r, wide, swapped)) return v;
   Shape rows(a.begin(), a.end() - 2);
   rows.insert(rows.end(), x.shape.end() - 2, x.shape.end());
   const Expr right(r.to, y.operands[0]);
@@ -291,25 +312,60 @@ std::optional<Value> scaled_product(const Rewriting& r) {
   return {};
 }
 
+using Users = std::vector<std::vector<Value>>;
+
+bool swaps_both(const Op& op) {
+  return op.code == OpCode::transpose && op.type.rank() == 2 && op.ints("perm") == Ints{1, 0};
+}
+
+// Whether v, or v times something, or either transposed, is the second operand of products, and nothing else.
+bool is_matrix_alone(const Graph& graph, const Users& users, const std::vector<int>& uses, Value v) {
+  return uses[v] > 0 && uses[v] == static_cast<int>(users[v].size()) && std::ranges::all_of(users[v], [&](Value u) {
+           const Op& op = graph.op(u);
+           if (is_product(op.code)) return op.operands.size() == 2 && op.operands[0] != v;
+           return (op.code == OpCode::multiply || swaps_both(op)) && op.type.rank() == 2 &&
+                  is_matrix_alone(graph, users, uses, u);
+         });
+}
+
+// A given matrix of 8-bit integers that is turned and then converted, for products: converted first, which DMAs do.
+std::optional<Value> turned_after_cast(const Rewriting& r, const Users& users, const std::vector<int>& uses) {
+  if (r.op.code != OpCode::cast || !is_float(r.op.type.dtype)) return {};
+  const Op view = r.operand_op(0);  // a copy: adding ops moves them
+  if (!swaps_both(view) || !is_integer(view.type.dtype) || size_bytes(view.type.dtype) != 1) return {};
+  if (r.to.op(view.operands[0]).code != OpCode::input) return {};
+  if (!is_matrix_alone(r.from, users, uses, static_cast<Value>(&r.op - r.from.ops().data()))) return {};
+  return transpose(cast(Expr(r.to, view.operands[0]), r.op.type.dtype)).value();
+}
+
 // x (w * s) is (x w) * s for one s per column of a given w, such as weights of 8 bits: w goes into the product as it is
-// given, and only the result is scaled.
+// given, and only the result is scaled. w may be turned, before or behind the factor.
 std::optional<Value> scaled_columns(const Rewriting& r, const std::vector<int>& uses) {
   if (r.op.code != OpCode::matmul || uses[r.op.operands[1]] != 1) return {};
-  const Op& y = r.operand_op(1);
+  Op y = r.operand_op(1);  // copies: adding ops moves them
+  const bool turned = swaps_both(y);
+  if (turned && uses[r.from.op(r.op.operands[1]).operands[0]] != 1) return {};
+  if (turned) y = Op(r.to.op(y.operands[0]));
   const Type x = r.to.type(r.operands[0]);
   if (y.code != OpCode::multiply) return {};
   if (y.type.rank() != 2 || x.rank() < 2 || !is_float(x.dtype) || !is_float(y.type.dtype)) return {};
+  const std::int64_t n = y.type.shape[turned ? 0 : 1];
   for (int i : {0, 1}) {
     const Type data = r.to.type(y.operands[i]), scale = r.to.type(y.operands[1 - i]);
-    const Op& made = r.to.op(y.operands[i]);
+    const Op view = r.to.op(y.operands[i]);
+    const Value converted = swaps_both(view) ? view.operands[0] : y.operands[i];
+    const Op made = r.to.op(converted);
     const bool given = made.code == OpCode::cast && r.to.op(made.operands[0]).code == OpCode::input;
-    if (!given || !is_float(data.dtype) || data.shape != y.type.shape || scale.size() != data.shape[1]) continue;
-    if (scale.rank() < 1 || scale.shape.back() != data.shape[1] || is_float(r.to.type(made.operands[0]).dtype))
-      continue;
-    const Expr left(r.to, r.operands[0]), right(r.to, y.operands[i]), by(r.to, y.operands[1 - i]);
+    if (!given || !is_float(data.dtype) || data.shape != y.type.shape || scale.size() != n) continue;
+    if (is_float(r.to.type(made.operands[0]).dtype)) continue;
+    const bool per_column =
+        turned ? scale.rank() == 2 && scale.shape[0] == n : scale.rank() >= 1 && scale.shape.back() == n;
+    if (!per_column) continue;
+    const Expr left(r.to, r.operands[0]), by(r.to, y.operands[1 - i]), matrix(r.to, converted);
+    const Expr right = turned != swaps_both(view) ? transpose(matrix) : matrix;
     const bool narrow = size_bytes(x.dtype) == 2 && size_bytes(data.dtype) == 2;
     const Expr sums = narrow ? matmul_f32(left, right) : matmul(left, right);
-    return cast(sums * reshape(by, {data.shape[1]}), r.op.type.dtype).value();
+    return cast(sums * reshape(by, {n}), r.op.type.dtype).value();
   }
   return {};
 }
@@ -393,7 +449,6 @@ Value choice(const Rewriting& r, Value v, bool before_softmax) {
   return op.code == OpCode::where ? scaled_choice({r.from, r.to, op, op.operands}, before_softmax).value_or(v) : v;
 }
 
-using Users = std::vector<std::vector<Value>>;
 constexpr std::int64_t kFewColumns = 512;  // of a product: the tensor engine would wait for its operands
 
 // A slice of the last dimension alone.
@@ -459,6 +514,8 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = folded_empty(r)) return v;
     if (const auto v = folded(r)) return v;
     if (const auto v = simpler_view(r)) return v;
+    if (const auto v = made_choice(r)) return v;
+    if (const auto v = on_rows_together(r)) return v;
     if (const auto v = rows_of_number(r)) return v;
     if (const auto v = cut_product(r, users, uses)) return v;
     if (const auto v = product_of_chosen(r, uses)) return v;
@@ -477,6 +534,7 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = of_one_element(r)) return v;
     if (const auto v = scaled_extreme(r, users_of(r))) return v;
     if (const auto v = scaled_product(r)) return v;
+    if (const auto v = turned_after_cast(r, users, uses)) return v;
     if (const auto v = scaled_columns(r, uses)) return v;
     if (const auto v = grouped_product(r)) return v;
     Op op = r.op;

@@ -12,6 +12,7 @@
 #include "kiln/tensor/passes/long_sums.h"
 #include "kiln/tensor/passes/reduction_order.h"
 #include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/short_products.h"
 #include "kiln/tensor/passes/strided.h"
 #include "kiln/tensor/passes/tile.h"
 #include "kiln/tensor/passes/ways.h"
@@ -102,8 +103,35 @@ Expr way_expm1(const Rewriting& r) {
 Expr way_log2(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(2.0)), r.op.type.dtype); }
 Expr way_log10(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(10.0)), r.op.type.dtype); }
 // What rounding 1 + x loses is made good by a quotient, which is 1 for all that is large.
+// Whether v is at most 0, or no number, by the op that makes it.
+bool is_never_above_zero(const Graph& g, Value v) {
+  const auto is_magnitude = [&](Value x) { return g.op(x).code == OpCode::abs || g.op(x).code == OpCode::square; };
+  const Op& op = g.op(v);
+  if (op.code == OpCode::cast && is_float(g.type(op.operands[0]).dtype)) return is_never_above_zero(g, op.operands[0]);
+  if (op.code == OpCode::negative) return is_magnitude(op.operands[0]);
+  if (op.code != OpCode::multiply && op.code != OpCode::minimum) return false;
+  for (std::size_t i : {0, 1}) {
+    const auto number = splat_of(g, op.operands[i]);
+    if (number && *number <= 0 && (op.code == OpCode::minimum || is_magnitude(op.operands[1 - i]))) return true;
+  }
+  return false;
+}
+
+// log(1 + e^x), where e^x cannot overflow, is one function.
+std::optional<Expr> softplus_below_zero(const Rewriting& r) {
+  Value v = r.operands[0];
+  if (r.to.op(v).code == OpCode::cast && is_float(r.to.type(r.to.op(v).operands[0]).dtype)) v = r.to.op(v).operands[0];
+  if (r.to.op(v).code != OpCode::exp || !is_never_above_zero(r.to, r.to.op(v).operands[0])) return {};
+  return cast(softplus(wide(Expr(r.to, r.to.op(v).operands[0]))), r.op.type.dtype);
+}
+
 Expr way_log1p(const Rewriting& r) {
-  constexpr double kLarge = 0x1p40;
+  constexpr double kLarge = 0x1p40, kSmall = 0x1p-11;
+  if (const auto whole = softplus_below_zero(r)) return *whole;
+  if (size_bytes(r.operand(0).dtype()) == 2) {  // the sum keeps more bits than there are, and below it x is as good
+    const Expr x = wide(r.operand(0));
+    return cast(where(abs(x) < kSmall, x, log(x + 1.0)), r.op.type.dtype);
+  }
   const Expr x = wide(r.operand(0)), u = x + 1.0, d = u - 1.0;
   const Expr fixed = log(u) * (minimum(x, kLarge) * reciprocal(minimum(d, kLarge)));
   return cast(where(equal(d, 0.0), x, fixed), r.op.type.dtype);
@@ -525,6 +553,7 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();
   }
   if (const auto sums = products_with_vectors(x, y)) return as_product(r, x, y, *sums).value();
+  if (const auto sums = sums_by_column(x, y)) return reshape(cast(*sums, t), r.op.type.shape).value();
   const Shape ys = y.shape();
   const bool one_y = product(ys, 0, ys.size() - 2) == 1;
   const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();

@@ -1,4 +1,8 @@
 // Indexing as rows by index from HBM, and lines by index on the chip.
+#include <algorithm>
+#include <limits>
+
+#include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/lower/lines.h"
 #include "kiln/tensor/passes/expand.h"
 
@@ -20,11 +24,77 @@ Expr by_mode(const Expr& index, const std::string& mode, std::int64_t n) {
   return counted(index, n);
 }
 
+// Many short rows of a small table, such as the elements of a lookup table: the table lies on every partition, and its
+// elements are taken there. As rows from HBM, each would be a transfer.
+constexpr std::int64_t kPartitions = 128;
+
+bool is_small_table(const Expr& table, const Expr& at) {
+  constexpr std::int64_t kLargest = 8192, kLongestRow = 16;
+  constexpr double kTransferNs = 8, kElementNs = 1.5, kBeforeNs = 4000;
+  const std::int64_t n = table.shape()[0], inner = table.shape()[1], m = at.shape()[0];
+  if (n * inner > kLargest || inner > kLongestRow || size_bytes(table.dtype()) > 4) return false;
+  const double here = kBeforeNs + kElementNs * static_cast<double>(n * inner + m * inner / kPartitions);
+  return kTransferNs * static_cast<double>(m) > 2 * here;
+}
+
+// m indices in lines of about 2048 elements of a result with `inner` for each: a multiple of the partitions, filled up
+// where no number of lines divides them.
+Expr in_lines(const Expr& at, std::int64_t inner) {
+  constexpr std::int64_t kLine = 2048, kMore = 4;
+  const std::int64_t m = at.shape()[0];
+  const std::int64_t least = kPartitions * std::max<std::int64_t>(1, m * inner / (kPartitions * kLine));
+  std::int64_t lines = least;
+  while (lines < kMore * least && m % lines != 0) lines += kPartitions;
+  if (m % lines != 0) lines = least;
+  const std::int64_t each = (m + lines - 1) / lines;
+  return reshape(lines * each == m ? at : pad(at, {0}, {lines * each - m}, 0), {lines, each});
+}
+
+Expr without_filling(const Expr& rows, std::int64_t m) { return rows.shape()[0] == m ? rows : slice(rows, 0, 0, m); }
+
+Expr rows_of_small_table(const Expr& table, const Expr& at) {
+  const std::int64_t n = table.shape()[0], inner = table.shape()[1], m = at.shape()[0];
+  Expr places = in_lines(at, inner);
+  const std::int64_t lines = places.shape()[0], each = places.shape()[1];
+  if (inner > 1)
+    places = reshape(reshape(places, {lines, each, 1}) * inner + iota_of(at.graph(), {1, 1, inner}, 2, DType::int32),
+                     {lines, each * inner});
+  const Expr everywhere = broadcast_to(reshape(table, {1, n * inner}), {lines, n * inner});
+  const Expr taken = take_along_axis(everywhere, cast(places, DType::uint32), 1);
+  return without_filling(reshape(taken, {lines * each, inner}), m);
+}
+
+// The same with one column of the table after the other, (inner, m).
+Expr columns_of_small_table(const Expr& table, const Expr& at) {
+  const std::int64_t n = table.shape()[0], inner = table.shape()[1], m = at.shape()[0];
+  const Expr places = in_lines(at, 1);
+  const std::int64_t lines = places.shape()[0], each = places.shape()[1];
+  const Expr columns = broadcast_to(reshape(transpose(table), {inner, 1, n}), {inner, lines, n});
+  const Expr taken = take_along_axis(
+      columns, broadcast_to(reshape(cast(places, DType::uint32), {1, lines, each}), {inner, lines, each}), 2);
+  const Expr out = reshape(taken, {inner, lines * each});
+  return lines * each == m ? out : slice(out, 1, 0, m);
+}
+
+// Whether all who read a result want its last dimension first.
+bool is_read_last_first(const Rewriting& r) {
+  const auto self = static_cast<Value>(&r.op - r.from.ops().data());
+  for (const Output& o : r.from.outputs()) {
+    if (o.value == self) return false;
+  }
+  const std::int64_t last = r.op.type.rank() - 1;
+  return std::ranges::all_of(r.from.ops(), [&](const Op& op) {
+    const bool reads = std::ranges::find(op.operands, self) != op.operands.end();
+    return !reads || (op.code == OpCode::transpose && op.ints("perm")[0] == last);
+  });
+}
+
 // Rows by index from HBM. Long ones are rows of several pieces, so that a few of them fit a partition; one row, and
 // rows that cannot be cut into equal pieces, are ranges that begin where the index says.
 Expr rows_by_index(const Expr& table, const Expr& at) {
   constexpr std::int64_t kLongBytes = 32768, kShortBytes = 512, kMost = 256;
   const std::int64_t inner = table.shape()[1], bytes = size_bytes(table.dtype()), m = at.shape()[0];
+  if (is_small_table(table, at)) return rows_of_small_table(table, at);
   if (inner * bytes <= kLongBytes) return gather_rows(table, at);
   std::int64_t pieces = (inner * bytes + kLongBytes - 1) / kLongBytes;
   while (inner % pieces != 0) ++pieces;
@@ -50,7 +120,17 @@ Expr taken(const Rewriting& r) {
   constexpr std::int64_t kShortRow = 64;
   Expr out = x;
   if (outer == 1) {
-    out = rows_by_index(reshape(x, {n, inner}), at);
+    const Expr table = reshape(x, {n, inner});
+    if (inner > 1 && x.rank() == 2 && is_small_table(table, at) && is_read_last_first(r)) {
+      Shape front = r.op.type.shape;
+      front.insert(front.begin(), front.back());
+      front.pop_back();
+      Ints back;
+      for (std::size_t d = 1; d < front.size(); ++d) back.push_back(static_cast<std::int64_t>(d));
+      back.push_back(0);
+      return transpose(reshape(columns_of_small_table(table, at), front), back);
+    }
+    out = rows_by_index(table, at);
   } else if (inner >= kShortRow || !fits_line(n * inner, m * inner)) {
     const Expr rows = reshape(iota_of(r.to, {outer, 1}, 0, DType::int32) * n + reshape(at, {1, m}), {outer * m});
     out = rows_by_index(reshape(x, {outer * n, inner}), rows);
@@ -221,16 +301,48 @@ Expr scattered_by_tuples(const Rewriting& r) {
   return reshape(Expr(r.to, v), x.shape());
 }
 
+// How many elements of a sorted one, a (n), each of many numbers is above, bit by bit of the result: the elements that
+// are asked for are taken on the chip.
+Expr count_by_halves(const Expr& a, const Expr& numbers, bool or_equal) {
+  Graph& g = a.graph();
+  const std::int64_t n = a.shape()[0], m = numbers.shape()[0];
+  std::int64_t size = 1;
+  while (size <= n) size *= 2;
+  const DType t = a.dtype();
+  const double last = is_float(t) ? std::numeric_limits<double>::quiet_NaN() : highest(t);  // NaN is above nothing
+  const Expr table = pad(a, {0}, {size - 1 - n}, last);
+  const Expr x = in_lines(numbers, 1);
+  const std::int64_t lines = x.shape()[0], each = x.shape()[1];
+  const Expr everywhere = broadcast_to(reshape(table, {1, size - 1}), {lines, size - 1});
+  Expr below(g, g.constant({DType::float32, {lines, each}}, {0.0}));
+  for (std::int64_t step = size / 2; step > 0; step /= 2) {
+    const Expr asked = take_along_axis(everywhere, cast(below + static_cast<double>(step - 1), DType::uint32), 1);
+    const Expr above = or_equal ? less_equal(asked, x) : less(asked, x);
+    below = below + cast(above, DType::float32) * static_cast<double>(step);
+  }
+  const Expr found = is_float(t) ? below : minimum(below, static_cast<double>(n));
+  return without_filling(reshape(found, {lines * each}), m);
+}
+
+// The same, of all numbers with all elements.
+Expr count_by_pairs(const Expr& a, const Expr& numbers, bool or_equal) {
+  const Expr row = reshape(a, {1, a.shape()[0]}), column = reshape(numbers, {numbers.shape()[0], 1});
+  return sum(cast(or_equal ? less_equal(row, column) : less(row, column), DType::float32), {{1}, false});
+}
+
 // How many elements of a (n) each of the numbers (m) is above.
 Expr count_below(const Expr& a, const Expr& numbers, bool or_equal) {
+  constexpr std::int64_t kLong = 4096, kManyPairs = 1 << 22;
   const std::int64_t n = a.shape()[0], m = numbers.shape()[0];
-  const Expr row = reshape(a, {1, n}), column = reshape(numbers, {m, 1});
-  Expr below = or_equal ? less_equal(row, column) : less(row, column);
+  const bool by_halves = n <= kLong && n * m >= kManyPairs && a.dtype() == numbers.dtype();
+  Expr below = by_halves ? count_by_halves(a, numbers, or_equal) : count_by_pairs(a, numbers, or_equal);
   if (is_float(numbers.dtype())) {  // NaN stands last
-    const Expr is_nan = not_equal(column, column);
-    below = logical_or(below, or_equal || !is_float(a.dtype()) ? is_nan : logical_and(is_nan, equal(row, row)));
+    const bool above_all = or_equal || !is_float(a.dtype());
+    const Expr all(a.graph(), a.graph().constant({DType::float32, {}}, {static_cast<double>(n)}));
+    const Expr most = above_all ? all : sum(cast(equal(a, a), DType::float32), {{0}, false});
+    below = where(not_equal(numbers, numbers), most, below);
   }
-  return cast(sum(cast(below, DType::float32), {{1}, false}), DType::int32);
+  return cast(below, DType::int32);
 }
 
 // The j-th nonzero element is where the count of them first is above j.
@@ -256,8 +368,31 @@ Expr hot(const Rewriting& r) {
               r.op.type.dtype);
 }
 
+// The counts of 0, 1, 2, ..., length - 1 as a matrix: how often each pair of upper and lower bits is there.
+Expr counts_of_bits(const Expr& x, std::int64_t length) {
+  constexpr std::int64_t kBlocksOfRows = 2048;
+  std::int64_t shift = 1;
+  while ((std::int64_t{1} << (2 * shift)) < length) ++shift;
+  const std::int64_t low = std::int64_t{1} << shift, high = (length + low - 1) / low;
+  const std::int64_t n = x.type().size(), over = (kBlocksOfRows - n % kBlocksOfRows) % kBlocksOfRows;
+  const Expr all = reshape(cast(x, DType::int32), {n});
+  const Expr column = reshape(over == 0 ? all : pad(all, {0}, {over}, -1), {n + over, 1});
+  const auto hot = [&](const Expr& bits, std::int64_t n) {
+    return cast(equal(bits, iota_of(x.graph(), {1, n}, 1, DType::int32)), DType::bfloat16);
+  };
+  const auto number = [&](std::int64_t i) {
+    return Expr(x.graph(), x.graph().constant({DType::int32, {}}, {static_cast<double>(i)}));
+  };
+  const Expr upper = hot(right_shift(column, number(shift)), high);
+  const Expr lower = hot(bitwise_and(column, number(low - 1)), low);
+  return slice(reshape(matmul_f32(transpose(upper), lower), {high * low}), 0, 0, length);
+}
+
 Expr counts(const Rewriting& r) {
+  constexpr std::int64_t kFewValues = 64, kFewElements = 4096;
   const std::int64_t n = r.operand(0).type().size(), length = r.op.integer("length");
+  if (r.operands.size() == 1 && length > kFewValues && n >= kFewElements)
+    return cast(counts_of_bits(r.operand(0), length), r.op.type.dtype);
   const Expr row = cast(reshape(r.operand(0), {1, n}), DType::float32);
   const Expr hit = equal(row, iota_of(r.to, {length, 1}, 0, DType::float32));
   if (r.operands.size() == 1) return cast(sum(cast(hit, DType::float32), {{1}, false}), r.op.type.dtype);

@@ -191,10 +191,12 @@ std::optional<Value> sorted_values(const Rewriting& r) {
     const Expr order(r.to, r.to.add(OpCode::argsort, {x.value()}, r.op.attrs));
     return r.to.add(OpCode::take_along_axis, {x.value(), order.value()}, {axis});
   };
-  if (n <= 1 || !is_sort_key(t) || has_order_of(r.from, r.op)) return by_order();
+  const bool is_wide = is_integer(t) && size_bytes(t) == 4;
+  if (n <= 1 || !(is_sort_key(t) || is_wide) || has_order_of(r.from, r.op)) return by_order();
   if (axis + 1 != x.rank()) return with_axis_back(sort(with_axis_last(x, axis), -1, descending), axis).value();
   const bool is_key = t == DType::float32 || t == DType::bfloat16 || t == DType::float16;
-  if (!is_key) return cast(sort(cast(x, DType::float32), -1, descending), t).value();
+  if (is_wide && descending) return invert(sort(invert(x), -1)).value();
+  if (!is_key && !is_wide) return cast(sort(cast(x, DType::float32), -1, descending), t).value();
   if (descending) return (sort(x * -1.0, -1) * -1.0).value();
   if (const auto cut = sorted_in_columns(x)) return cut->value();
   if (n > kLongestSortedLine) return by_order();

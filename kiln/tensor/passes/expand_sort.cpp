@@ -107,7 +107,8 @@ std::optional<Expr> sorted_in_columns(const Expr& x) {
   const auto ordered = [](const Expr& y) { return sort(y, -1); };
   Expr y = reshape(x, {rows, n});
   // NaN stands behind all numbers, so what fills up is the last, or like the last.
-  if (s * r > n) y = pad(y, {0, 0}, {0, s * r - n}, std::numeric_limits<double>::quiet_NaN());
+  const double last = is_float(x.dtype()) ? std::numeric_limits<double>::quiet_NaN() : highest(x.dtype());
+  if (s * r > n) y = pad(y, {0, 0}, {0, s * r - n}, last);
   // The order within a column does not matter in front of a sort, so runs of r / s elements change places.
   const auto exchanged = [&](const Expr& e) {
     return reshape(transpose(reshape(e, {rows, s, s, r / s}), {0, 2, 1, 3}), {rows, s, r});

@@ -43,10 +43,10 @@ Found best_of_parts(const Expr& x, std::int64_t k, bool largest, std::int64_t pa
   const Expr cut = reshape(flat, {rows * parts, width});  // a partition each
   const std::int64_t few = std::min(k, width);
   const Expr at = top_k_indices(cut, few, -1, largest);
-  std::vector<double> starts;
-  for (std::int64_t p = 0; p < parts; ++p) starts.push_back(static_cast<double>(p * width));
-  const Expr start(x.graph(), x.graph().constant({at.dtype(), {1, parts, 1}}, starts));
-  const Expr places = reshape(add(reshape(at, {rows, parts, few}), start), {rows, parts * few});
+  std::vector<double> starts;  // one for each part of each row, so that all of them are rows at one stride
+  for (std::int64_t i = 0; i < rows * parts; ++i) starts.push_back(static_cast<double>(i % parts * width));
+  const Expr start(x.graph(), x.graph().constant({at.dtype(), {rows * parts, 1}}, starts));
+  const Expr places = reshape(add(at, start), {rows, parts * few});
   const Expr values = reshape(take_along_axis(cut, cast(at, DType::uint32), -1), {rows, parts * few});
   const Expr best = cast(top_k_indices(values, k, -1, largest), DType::uint32);
   Shape shape = x.shape();

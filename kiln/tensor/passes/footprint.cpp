@@ -35,9 +35,10 @@ bool are_shifted(const Leaf& a, const Leaf& b) {
          a.packed == b.packed && std::equal(a.free.begin(), a.free.end(), b.free.begin(), b.free.end(), same);
 }
 
+constexpr std::int64_t kFar = 4, kMany = 16;  // elements
+
 // Every second, third or fourth element: moved as they are, each would be a transfer.
 bool comes_by_elements(const Layout& layout, const Leaf& leaf) {
-  constexpr std::int64_t kFar = 4, kMany = 16;
   if (leaf.free.empty() || leaf.free.back().count < kMany) return false;
   if (layout.packed > 1 && leaf.packed == 1) return false;
   const auto is_next = [](const isa::Dim& d) { return d.stride == 1 && d.count > 1; };
@@ -45,10 +46,19 @@ bool comes_by_elements(const Layout& layout, const Leaf& leaf) {
          std::none_of(leaf.free.begin(), leaf.free.end(), is_next);
 }
 
+// An element of each of the rows that follow each other on a partition, such as a channel of pixels, which several
+// loads may want with others of these: moved as they are, each would be a transfer.
+bool comes_by_rows(const Layout& layout, const Leaf& leaf) {
+  if (layout.packed < kMany || leaf.packed <= 1) return false;
+  if (std::ranges::any_of(leaf.free, [](const isa::Dim& d) { return d.stride != 0 && d.count > 1; })) return false;
+  const auto together =
+      std::ranges::count_if(layout.loads, [&](const Leaf& other) { return are_shifted(leaf, other); });
+  return leaf.packed <= kFar * together;
+}
+
 // All elements of a run, in another order than they lie in: moved so, each would be a transfer. Results of other
 // regions are left as they are: they may lie in SBUF.
 bool comes_in_other_order(const Graph& graph, const Reach& reach, const Leaf& leaf) {
-  constexpr std::int64_t kMany = 16;  // elements
   const OpCode code = graph.op(leaf.base).code;
   if (code != OpCode::input && code != OpCode::constant) return false;
   if (reach.elements != reach.last + 1 || reach.elements < kMany) return false;
@@ -72,8 +82,10 @@ std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
     const Leaf& first = layout.loads[order[i]];
     const Reach reach = reach_of(layout, first);
     if (is_done[i] || first.is_matrix || !reach.forward || reach.elements == 1) continue;
-    const bool scattered = comes_by_elements(layout, first) || comes_in_other_order(graph, reach, first);
-    if ((scattered ? 5 : 2) * reach.elements < reach.last) continue;  // most of what lies between is not wanted
+    const bool by_rows = comes_by_rows(layout, first);
+    const bool scattered = by_rows || comes_by_elements(layout, first) || comes_in_other_order(graph, reach, first);
+    if (!by_rows && (scattered ? 5 : 2) * reach.elements < reach.last)
+      continue;  // most of what lies between is not wanted
     Footprint all{first.offset, reach.last + 1, {order[i]}};
     const auto is_long = [](const isa::Dim& d) { return d.count > 1; };
     const bool is_row = layout.packed == 1 && std::none_of(first.free.begin(), first.free.end() - 1, is_long);

@@ -44,10 +44,27 @@ bool converts_on_the_way(DType from, DType to) {
   return is_integer(from) && from != DType::bool_ && size_bytes(from) == 1 && is_float(to) && size_bytes(to) >= 2;
 }
 
+// Whether `op` is x transposed, of integers of 8 bits, and the second operand of products alone.
+bool turns_for_products(const Graph& graph, const std::vector<std::vector<Value>>& users, Value x, const Op& op) {
+  if (op.code != OpCode::transpose || is_float(graph.type(graph.op(x).operands[0]).dtype)) return false;
+  const auto v = static_cast<Value>(&op - graph.ops().data());
+  for (const Output& o : graph.outputs()) {
+    if (o.value == v) return false;
+  }
+  return std::all_of(users[v].begin(), users[v].end(), [&](Value u) {
+    const Op& user = graph.op(u);
+    return is_product(user.code) && user.operands.size() == 2 && user.operands[0] != v;
+  });
+}
+
 }  // namespace
 
 std::set<Value> converted_matrices(const Graph& graph) {
   std::set<Value> out;
+  std::vector<std::vector<Value>> users(graph.size());
+  for (Value v = 0; v < graph.size(); ++v) {
+    for (Value x : graph.op(v).operands) users[x].push_back(v);
+  }
   for (Value v = 0; v < graph.size(); ++v) {
     const Op& op = graph.op(v);
     if (op.code != OpCode::cast || op.type.rank() != 2) continue;
@@ -56,7 +73,10 @@ std::set<Value> converted_matrices(const Graph& graph) {
   }
   for (const Op& op : graph.ops()) {
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      if (!is_product(op.code) || i != 1) out.erase(op.operands[i]);
+      if (is_product(op.code) && i == 1) continue;
+      const Value x = op.operands[i];
+      if (out.contains(x) && turns_for_products(graph, users, x, op)) continue;
+      out.erase(x);
     }
   }
   for (const Output& o : graph.outputs()) out.erase(o.value);

@@ -33,7 +33,7 @@ struct Estimator {
     constexpr std::int64_t kFewest = 8;
     const std::vector<Value>& ops = fusion.regions[region].ops;
     return leaf.partition == 1 && plan.packed == 1 && plan.grouped == 1 && plan.partitions >= kLanesOfBlock &&
-           Turner::takes(graph.type(leaf.value).dtype) && row.size() == 1 && row[0].stride > 1 &&
+           Turner::turns(graph.type(leaf.value).dtype) && row.size() == 1 && row[0].stride > 1 &&
            row[0].count >= kFewest &&
            std::none_of(ops.begin(), ops.end(), [&](Value v) { return is_product(graph.op(v).code); });
   }

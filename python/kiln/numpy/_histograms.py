@@ -65,6 +65,26 @@ def _reached_exactly(x, count, nearly):
     return np.where(fits & (low < high), exactly, nearly)
 
 
+_MANY = 1 << 15  # elements, from which on they are counted on all partitions
+_PARTITIONS = 128
+
+
+def _counts(x, edges):
+    """How many lie in each bin: the difference of those that have reached its edge and those that have reached the
+    next, which are sums of long lines."""
+    edges, x = edges.astype(np.float32), x.astype(np.float32)
+    over = -x.size % _PARTITIONS
+    if over:
+        x = np.concatenate([x, np.full(over, np.nan, np.float32)])  # reaches nothing
+    lines = x.reshape(_PARTITIONS, 1, -1)
+
+    def many(truth):
+        return np.sum(np.sum(truth.astype(np.float32), axis=2).astype(np.int32), axis=0)
+
+    reached, over = many(lines >= edges[:-1].reshape(-1, 1)), many(lines > edges[-1:].reshape(-1, 1))
+    return reached - np.concatenate([reached[1:], over])
+
+
 def _is_even(bins, range):
     return range is None and not np.iterable(bins)
 
@@ -78,10 +98,12 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 def histogram(a, bins=10, range=None, density=None, weights=None):
     x = as_array(a).reshape(-1)
     edges = _edges(x, bins, range, "histogram")
-    inside = _inside(x, edges, _is_even(bins, range))
-    if weights is None:
-        counts = np.sum(inside, axis=0)
+    if weights is None and x.size >= _MANY and not (_is_even(bins, range) and x.dtype.kind in "iu"):
+        counts = _counts(x, edges)
+    elif weights is None:
+        counts = np.sum(_inside(x, edges, _is_even(bins, range)), axis=0)
     else:
+        inside = _inside(x, edges, _is_even(bins, range))
         w = as_array(weights)
         if w.shape != as_array(a).shape:
             raise ValueError("weights should have the same shape as a.")

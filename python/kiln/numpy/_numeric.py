@@ -202,6 +202,9 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return np.sum(d * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]) / 2.0, axis=axis)
 
 
+_PIECES_AT_ONCE = 1 << 18
+
+
 @implements(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = (as_array(v).astype(np.float32) for v in (x, xp, fp))
@@ -223,14 +226,19 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         made = np.broadcast_to(fp, flat.shape[:1])
     else:
         x0, x1, f0, f1 = xp[:-1], xp[1:], fp[:-1], fp[1:]
-        inside = np.logical_and(flat >= x0, flat < x1)
         slope = np.where(x1 == x0, 0.0, (f1 - f0) / np.where(x1 == x0, 1.0, x1 - x0))
+        at_once = x.size * xp.size < _PIECES_AT_ONCE  # every piece for every element, of which one counts
+        inside = np.logical_and(flat >= x0, flat < x1) if at_once else None
+        if not at_once:
+            flat = x.reshape(-1)
+            piece = np.clip(np.searchsorted(xp, flat, side="right") - 1, 0, xp.size - 2)
+            x0, x1, f0, f1, slope = (np.take(v, piece) for v in (x0, x1, f0, f1, slope))
         value = f0 + slope * (flat - x0)
         if known_of(fp) is None or not np.all(np.isfinite(known_of(fp))):  # as NumPy avoids NaN where it can
             other = f1 + slope * (flat - x1)
             value = np.where(np.isnan(value), np.where(np.isnan(other) & (f0 == f1), f0, other), value)
             value = np.where(flat == x0, f0, value)
-        made = np.sum(np.where(inside, value, 0.0), axis=1)
+        made = np.sum(np.where(inside, value, 0.0), axis=1) if at_once else value
     flat = flat.reshape(-1)
     made = np.where(flat < xp[0], fp[0] if left is None else left, made)
     made = np.where(flat == xp[-1], fp[-1], np.where(flat > xp[-1], fp[-1] if right is None else right, made))
