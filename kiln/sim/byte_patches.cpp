@@ -6,7 +6,7 @@
 namespace kiln::sim {
 namespace {
 
-constexpr std::size_t kMostSpacedRangeses = 16;
+constexpr std::size_t kMostPatches = 16;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool ByteMap::add_patch(SpacedRanges patch, std::uint8_t value) {
       it = patches_.begin();
     }
   }
-  if (patches_.size() >= kMostSpacedRangeses) return false;
+  if (patches_.size() >= kMostPatches) return false;
   patch_value_ = value;
   uniform_ = false;
   patches_.push_back(patch);
