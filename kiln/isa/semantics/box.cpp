@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -178,26 +179,25 @@ bool Box::move_parts(const Kernels& k, const std::byte* from, std::byte* to) con
 
 // Words that are written without a gap, from up to a few runs by turns, by vectors.
 bool Box::move_runs(const Kernels& k, const std::byte* from, std::byte* to) {
-  constexpr std::int64_t kFewRuns = 8, kLeast = 16;
+  constexpr std::int64_t kFewRuns = 8, kFar = 8, kLanes = 16, kWorthALook = 1024;  // words for each vector of a pattern
   const Axis inner = axes_[rank_ - 1], next = rank_ > 1 ? axes_[rank_ - 2] : Axis{1, 0, 0};
   const bool take_turns = inner.count <= kFewRuns && next.to == inner.count;
-  if (inner.to != 1 || (take_turns ? inner.count * next.count : inner.count) < kLeast) return false;
+  if (inner.to != 1 || inner.from == 0 || (!take_turns && std::abs(inner.from) > kFar)) return false;
+  const std::int64_t count = take_turns ? inner.count : 1, n = take_turns ? next.count : inner.count;
   const int rows = rank_ - (take_turns ? 3 : 2);
   if (rows > 0) {  // as many as there are: each call finds out how vectors come together
     const auto is_shorter = [](const Axis& a, const Axis& b) { return a.count < b.count; };
     std::swap(*std::max_element(axes_, axes_ + rows + 1, is_shorter), axes_[rows]);
   }
   const Axis outer = rows >= 0 ? axes_[rows] : Axis{1, 0, 0};
-  Interleaved runs{nullptr,
-                   outer.from,
-                   0,
-                   inner.from,
-                   static_cast<std::size_t>(outer.count),
-                   1,
-                   static_cast<std::size_t>(inner.count)};
-  if (take_turns)
-    runs.between = inner.from, runs.count = runs.n, runs.step = next.from,
-    runs.n = static_cast<std::size_t>(next.count);
+  if (outer.count * count * n < kWorthALook * (count / std::gcd(count, kLanes))) return false;
+  Interleaved runs{.data = nullptr,
+                   .row_step = outer.from,
+                   .between = take_turns ? inner.from : 0,
+                   .step = take_turns ? next.from : inner.from,
+                   .rows = static_cast<std::size_t>(outer.count),
+                   .count = static_cast<std::size_t>(count),
+                   .n = static_cast<std::size_t>(n)};
   for_outer(std::max(rows, 0), sizeof(std::uint32_t), from, to, [&](const std::byte* here, std::byte* there) {
     runs.data = here;
     k.interleave(runs, there, outer.to);
@@ -216,8 +216,6 @@ void Box::move_steps(const std::byte* from, std::byte* to) const {
 void Box::move(const Kernels& k, int size, const std::byte* from, std::byte* to) {
   if (way_ == Way::unknown) arrange();
   if (way_ == Way::one) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(size)));
-  constexpr std::int64_t kShort = 4;  // words of which a vector moves several runs at once
-  if (way_ == Way::blocks && size == 4 && axes_[rank_ - 1].count < kShort && move_runs(k, from, to)) return;
   if (way_ == Way::blocks) return move_blocks(size, from, to);
   if (way_ == Way::squares) return move_squares(k, size, from, to);
   if (size == 4 && (move_parts(k, from, to) || move_runs(k, from, to))) return;

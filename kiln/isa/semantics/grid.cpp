@@ -144,6 +144,7 @@ void tell(const Run& r, const Tile& dst, std::uint32_t largest) {
 // Whether tiles may have pairs: seen at once.
 bool ends_in_pairs(const Tile& dst, const Tile& a, const Tile& b) {
   const auto last = [](const Tile& t) { return t.free_rank ? t.free[t.free_rank - 1] : Dim{1, 1}; };
+  if (last(dst).stride == 1 && a.is_dense() && b.is_dense()) return false;
   return last(dst).stride == 2 || (last(dst).stride == 1 && (last(a).count == 2 || last(b).count == 2));
 }
 

@@ -30,7 +30,7 @@ constexpr std::size_t kMostWindows = 8, kMostPhases = 8;  // beyond these, eleme
 // Elements that follow each other, and which of them come to lie in which lanes of a result.
 struct Window {
   std::ptrdiff_t first;
-  alignas(64) std::array<std::int32_t, kLanes> order = {}, read = {}, written = {};
+  alignas(64) std::array<std::int32_t, kLanes> order, read, written;
 };
 
 // A vector of results, or the first lanes of one.
@@ -40,24 +40,26 @@ struct Phase {
 
   // From an element of a row on. False: there are too many windows.
   bool find(const Interleaved& from, std::size_t first) {
-    const auto place = [&](std::size_t lane) {
-      const std::size_t element = first + lane;
-      return static_cast<std::ptrdiff_t>(element / from.count) * from.step +
-             static_cast<std::ptrdiff_t>(element % from.count) * from.between;
-    };
+    std::array<std::ptrdiff_t, kLanes> place;
+    std::size_t run = first % from.count;
+    std::ptrdiff_t at = static_cast<std::ptrdiff_t>(first / from.count) * from.step;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      place[lane] = at + static_cast<std::ptrdiff_t>(run) * from.between;
+      if (++run == from.count) run = 0, at += from.step;
+    }
     std::array<bool, kLanes> is_found = {};
     for (windows = 0;; ++windows) {
       std::optional<std::ptrdiff_t> next;
       for (std::size_t lane = 0; lane < lanes; ++lane)
-        if (!is_found[lane]) next = std::min(next.value_or(place(lane)), place(lane));
+        if (!is_found[lane]) next = std::min(next.value_or(place[lane]), place[lane]);
       if (!next) return true;
       if (windows == kMostWindows) return false;
-      Window& w = window[windows] = {*next};
+      Window& w = window[windows] = Window{*next, {}, {}, {}};
       for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const std::ptrdiff_t at = place(lane) - *next;
-        if (is_found[lane] || at >= static_cast<std::ptrdiff_t>(kLanes)) continue;
-        w.order[lane] = static_cast<std::int32_t>(at);
-        w.read[static_cast<std::size_t>(at)] = w.written[lane] = -1;
+        const std::ptrdiff_t behind = place[lane] - *next;
+        if (is_found[lane] || behind >= static_cast<std::ptrdiff_t>(kLanes)) continue;
+        w.order[lane] = static_cast<std::int32_t>(behind);
+        w.read[static_cast<std::size_t>(behind)] = w.written[lane] = -1;
         is_found[lane] = true;
       }
     }
@@ -133,8 +135,9 @@ bool interleave(const Interleaved& from, void* out, std::ptrdiff_t out_step) {
     p.times = (width / kLanes - i - 1) / phases + 1;
     put(found[i], p);
   }
-  Phase last{.lanes = left, .window = {}};
   if (left == 0) return true;
+  Phase last;
+  last.lanes = left;
   if (!last.find(from, width - left)) return false;
   p.out = static_cast<std::uint32_t*>(out) + (width - left), p.times = 1;
   put(last, p);
