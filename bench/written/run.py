@@ -31,7 +31,7 @@ TRIES = 3
 
 
 def compiled(program, dtype, target):
-    """The row of a program: the best of a few compiles, between which what is kept of compiled programs is forgotten."""
+    """The row of a program: the best of a few compiles, each of which begins with nothing."""
     specs = [f"{t}[{','.join(map(str, shape))}]" for t, shape in program.specs(dtype)]
     seconds = []
     for _ in range(TRIES):

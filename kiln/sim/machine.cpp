@@ -21,8 +21,8 @@
 namespace kiln::sim {
 namespace {
 
-// About a fifth of a millisecond, for which no thread wakes up unless a number of them was asked for (dispatch.cpp): two
-// threads of one core win nothing before.
+// About a fifth of a millisecond, for which no thread wakes up unless a number of them was asked for (dispatch.cpp):
+// two threads of one core win nothing before.
 constexpr std::int64_t kAloneWork = 3 << 20;
 
 bool looks_for_nan(const RunOptions& options) { return kChecks && options.nan != NanMode::off; }

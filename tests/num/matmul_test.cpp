@@ -170,6 +170,14 @@ TEST_P(FastMatmul, EqualsPlainForEveryBlockShape) {
   }
 }
 
+// Sums of rows with weights, of which some vectors, one, or a part of one are left beside the whole blocks.
+TEST_P(FastMatmul, EqualsPlainForOneRowAndOneColumn) {
+  for (std::size_t n = 1; n <= 850 && !HasFatalFailure(); n += n < 420 ? 1 : 13) {
+    expect_fast_is_plain(random_, between(random_, 1, 40), 1, n);
+    if (n % 5 == 0) expect_fast_is_plain(random_, between(random_, 1, 40), n, 1);
+  }
+}
+
 TEST_P(FastMatmul, EqualsPlainForATile) { expect_fast_is_plain(random_, 128, 128, 512); }
 
 // Else whoever asks has to read the result again.
