@@ -12,6 +12,12 @@ std::map<std::string, isa::Program> programs(Target t) {
   const auto one = [&](std::int64_t n, std::int64_t rows, const Way& way, Spectrum spectrum = Spectrum::whole) {
     return transform({.n = n, .rows = rows, .spectrum = spectrum}, way, t);
   };
+  // With zeros first.
+  const auto one_trip = [](std::int64_t n0, std::int64_t n1, std::int64_t n2) {
+    Way way{Kind::three_factor, n0, n1, n2};
+    way.one_trip = true, way.warm_up = 300;
+    return way;
+  };
   return {
       {"direct", one(30, 5, {Kind::direct})},
       {"two_factor", one(480, 21, {Kind::two_factor, 1, 20, 24})},
@@ -24,9 +30,13 @@ std::map<std::string, isa::Program> programs(Target t) {
       {"long_factor_real", one(1300, 7, {Kind::two_factor, 1, 10, 130}, Spectrum::forward)},
       {"long_factor_half", one(2080, 3, {Kind::two_factor, 1, 8, 260}, Spectrum::inverse)},
       {"three_factor_half", one(1200, 3, {Kind::three_factor, 10, 20, 6}, Spectrum::inverse)},
+      {"half_trip", one(1200, 3, one_trip(10, 20, 6), Spectrum::inverse)},
+      {"half_trip_odd", one(945, 2, one_trip(5, 21, 9), Spectrum::inverse)},
+      {"one_trip_odd", one(945, 2, one_trip(21, 9, 5), Spectrum::forward)},
       {"halved", one(600, 3, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::forward)},
       {"halved_back", one(600, 20, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::inverse)},
       {"rader", one(257, 3, {Kind::rader, 1, 16, 16})},
+      {"rader_pairs", one(257, 4, {Kind::rader, 1, 16, 16, 1, false, true}, Spectrum::forward)},
       {"double_direct", double_transform({.n = 30, .rows = 3}, t)},
       {"double_steps", double_transform({.n = 600, .rows = 3}, t)},
       {"double_bluestein", double_transform({.n = 263, .rows = 2}, t)},
