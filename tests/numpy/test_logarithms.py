@@ -33,8 +33,8 @@ def test_softplus(f, target):
 
 @pytest.mark.parametrize("dtype, digits", [(ml_dtypes.bfloat16, 8), (np.float16, 11)])
 def test_short_floats(dtype, digits):
-    x = (RANDOM.uniform(0.5, 1, 20000) * 2.0 ** RANDOM.integers(-13, 5, 20000) * RANDOM.choice([-1, 1], 20000)).astype(dtype)
-    x = x[x > -1]
+    x = RANDOM.uniform(0.5, 1, 20000) * 2.0 ** RANDOM.integers(-13, 5, 20000) * RANDOM.choice([-1, 1], 20000)
+    x = x[x > -0.99].astype(dtype)
     want = np.log1p(x.astype(np.float64))
     got = kiln.jit(lambda x: np.log1p(x))(x).astype(np.float64)
     assert np.abs((got - want) / want).max() < 2.0**-digits

@@ -331,7 +331,7 @@ bool is_matrix_alone(const Graph& graph, const Users& users, const std::vector<i
 // A given matrix of 8-bit integers that is turned and then converted, for products: converted first, which DMAs do.
 std::optional<Value> turned_after_cast(const Rewriting& r, const Users& users, const std::vector<int>& uses) {
   if (r.op.code != OpCode::cast || !is_float(r.op.type.dtype)) return {};
-  const Op view = r.operand_op(0);  // a copy: adding ops moves them
+  const Op& view = r.operand_op(0);
   if (!swaps_both(view) || !is_integer(view.type.dtype) || size_bytes(view.type.dtype) != 1) return {};
   if (r.to.op(view.operands[0]).code != OpCode::input) return {};
   if (!is_matrix_alone(r.from, users, uses, static_cast<Value>(&r.op - r.from.ops().data()))) return {};
@@ -344,7 +344,8 @@ std::optional<Value> scaled_columns(const Rewriting& r, const std::vector<int>& 
   if (r.op.code != OpCode::matmul || uses[r.op.operands[1]] != 1) return {};
   Op y = r.operand_op(1);  // copies: adding ops moves them
   const bool turned = swaps_both(y);
-  if (turned && uses[r.from.op(r.op.operands[1]).operands[0]] != 1) return {};
+  const Op& given_turned = r.from.op(r.op.operands[1]);
+  if (turned && (!swaps_both(given_turned) || uses[given_turned.operands[0]] != 1)) return {};
   if (turned) y = Op(r.to.op(y.operands[0]));
   const Type x = r.to.type(r.operands[0]);
   if (y.code != OpCode::multiply) return {};

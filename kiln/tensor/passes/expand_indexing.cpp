@@ -33,7 +33,8 @@ bool is_small_table(const Expr& table, const Expr& at) {
   constexpr double kTransferNs = 8, kElementNs = 1.5, kBeforeNs = 4000;
   const std::int64_t n = table.shape()[0], inner = table.shape()[1], m = at.shape()[0];
   if (n * inner > kLargest || inner > kLongestRow || size_bytes(table.dtype()) > 4) return false;
-  const double here = kBeforeNs + kElementNs * static_cast<double>(n * inner + m * inner / kPartitions);
+  const auto taken = static_cast<double>(m * inner) / kPartitions;
+  const double here = kBeforeNs + kElementNs * (static_cast<double>(n * inner) + taken);
   return kTransferNs * static_cast<double>(m) > 2 * here;
 }
 

@@ -43,7 +43,7 @@ std::int64_t whole_rows(std::int64_t rows) {
 
 std::optional<Expr> sums_by_column(const Expr& x, const Expr& y) {
   constexpr std::int64_t kManyRows = 16384, kLongestRow = 16, kMostProducts = 64;
-  const Shape shape = x.shape(), matrix = y.shape();
+  const Shape &shape = x.shape(), &matrix = y.shape();
   const std::int64_t depth = shape.back(), columns = matrix.back(),
                      rows = x.type().size() / std::max<std::int64_t>(1, depth);
   if (matrix.size() != 2 || !is_float(x.dtype()) || !is_float(y.dtype())) return {};
