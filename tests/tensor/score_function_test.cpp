@@ -7,6 +7,8 @@
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
 #include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/solve.h"
+#include "kiln/tensor/passes/for_chip.h"
 #include "tests/seed.h"
 #include "tests/tensor/compiled.h"
 
@@ -217,6 +219,79 @@ TEST(ScoreFunction, Random) {
     } catch (const Error& e) {
       ADD_FAILURE() << e.what() << print(graph);
     }
+  }
+}
+
+// The program that a choice gives, also where the timing model takes another one.
+Outcome outcome_of(const Graph& graph, Target target, const std::function<void(RegionOptions&)>& change,
+                   const Arrays& inputs) {
+  Choice choice;
+  change(choice.region);
+  const CompileOptions options{.target = target};
+  auto made = make({run_passes(for_chip(graph, arch(target))).back().graph}, options, choice);
+  EXPECT_TRUE(made.has_value());
+  EXPECT_TRUE(errors_of(*made, options).empty());
+  fill_constants(*made);
+  return compare(std::move(*made), graph, inputs);
+}
+
+// A bias or a mask that all heads share: some of it is added by the tensor engine, where the first head loads it or all
+// of it is there before.
+TEST(ScoreFunction, TermsAdded) {
+  const auto add = [](RegionOptions& o) { o.terms_added = true; };
+  const auto add_alone = [](RegionOptions& o) { o.terms_added = true, o.whole = false; };  // nothing behind it
+  const auto with = [](double factor, const Function& inner) {
+    return [=](Builder& b, const Expr& s) { return inner(b, s) * factor; };
+  };
+  for (const Target target : {Target::trn1, Target::trn2}) {
+    for (const auto& [sizes, function] : {
+             std::pair<Sizes, Function>{{bf16, 2, 300, 2100, 128}, biased({300, 2100}, bf16)},
+             {{bf16, 2, 384, 2048, 64}, biased({384, 2048}, bf16)},
+             {{bf16, 2, 260, 2300, 128}, chosen({260, 2300})},
+             {{bf16, 1, 640, 2048, 128}, causal(biased({640, 2048}, bf16))},
+             {{bf16, 2, 260, 2048, 64}, with(0.7, biased({260, 2048}, bf16))},
+         }) {
+      const Graph graph = attention_of(sizes, function);
+      EXPECT_EQ(outcome_of(graph, target, add_alone, random_inputs(graph, 1)).wrong, "") << print(graph);
+    }
+  }
+  // What is infinite hides keys, or is the largest; what is no number spoils its own row.
+  const Graph graph = attention_of({bf16, 1, 260, 2048, 128}, biased({260, 2048}, bf16));
+  Arrays inputs = random_inputs(graph, 1);
+  for (const double strange : {-HUGE_VAL, HUGE_VAL, std::nan("")}) {
+    std::vector<double>& bias = inputs.find("bias")->second.data;
+    for (std::int64_t i : {3, 600, 1000, 2000}) bias[7 * 2048 + i] = strange;
+    EXPECT_EQ(outcome_of(graph, Target::trn2, add, inputs).wrong, "") << strange;
+  }
+}
+
+// Engines that share what there is to add, and weights that are held: near the time of scores as they are.
+TEST(ScoreFunction, TimeOfTerms) {
+  const Sizes sizes{bf16, 8, 2048, 2048, 128};
+  const double plain = compile(attention_of(sizes, [](Builder&, const Expr& s) { return s; })).time_ns;
+  EXPECT_LT(compile(attention_of(sizes, biased({2048, 2048}, bf16))).time_ns, 1.25 * plain);
+  EXPECT_LT(compile(attention_of(sizes, chosen({2048, 2048}))).time_ns, 1.3 * plain);
+  EXPECT_LT(compile(attention_of(sizes, windowed(0, 255))).time_ns, 0.4 * plain);
+}
+
+// Two heads of few queries in one order, the values of several blocks of keys together.
+TEST(ScoreFunction, FewQueriesBeside) {
+  const auto beside = [](RegionOptions& o) { o.few_beside = true; };
+  const auto plain = [](Builder&, const Expr& s) { return s; };
+  for (const auto& [sizes, function] : {
+           std::pair<Sizes, Function>{{bf16, 4, 1, 2048, 128}, biased({4, 1, 2048}, bf16)},
+           {{bf16, 2, 5, 1536, 128}, plain},
+           {{f32, 2, 4, 1100, 64}, biased({1, 1100}, f32)},
+           {{bf16, 6, 3, 1091, 64}, plain},
+           {{bf16, 2, 32, 1024, 32}, chosen({32, 1024})},
+           {{f32, 2, 1, 1091, 64}, plain},
+       }) {
+    const Graph graph = attention_of(sizes, function);
+    Arrays inputs = random_inputs(graph, 1);
+    EXPECT_EQ(outcome_of(graph, Target::trn2, beside, inputs).wrong, "") << print(graph);
+    EXPECT_EQ(outcome_of(graph, Target::trn1, beside, inputs).wrong, "") << print(graph);
+    inputs.find("v")->second.data[5] = INFINITY;  // of one element of the result
+    EXPECT_EQ(outcome_of(graph, Target::trn2, beside, inputs).wrong, "") << print(graph);
   }
 }
 

@@ -26,6 +26,7 @@ struct Candidate {
   bool of_weights = false;  // changes nothing in programs without exponentials
 };
 using Evacuate = RegionOptions::Evacuate;
+using Sums = RegionOptions::WeightSums;
 constexpr Candidate kProductCandidates[] = {
     {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }, 1, true},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
@@ -71,8 +72,23 @@ constexpr Candidate kProductCandidates[] = {
     {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together = o.heads_together | 4; }, 1, true},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
-    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 1; }, 1, true},
-    {"every second weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 2; }, 1, true},
+    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weight_sums = Sums::tensor; }, 1, true},
+    {"every second weights added up on the tensor engine", [](RegionOptions& o) { o.weight_sums = Sums::half; }, 1,
+     true},
+    {"attention without the largest scores, its weights held by the tensor engine",
+     [](RegionOptions& o) {
+       o.unshifted = true;
+       o.heads_together = 0;
+       o.weight_sums = Sums::held;
+     },
+     1, true},
+    {"what is added to scores shared by the vector and the tensor engine",
+     [](RegionOptions& o) {
+       o.heads_together = 0;
+       o.terms_added = true;
+     },
+     1, true},
+    {"most weights added up by gpsimd", [](RegionOptions& o) { o.weight_sums = Sums::gpsimd; }, 1, true},
     {"weights of three blocks of keys made together", [](RegionOptions& o) { o.key_blocks = 3; }, 1, true},
     {"all products leave PSUM", [](RegionOptions& o) { o.psum_columns = 0; }},
     {"small operands only stay in SBUF",
@@ -125,6 +141,7 @@ constexpr Candidate kEngineCandidates[] = {
        if (o.column_tile > 2048) o.column_tile = 2048;
      }},
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
+    {"two heads of few queries side by side", [](RegionOptions& o) { o.few_beside = true; }, 0.97, true},
     {"results of several blocks of queries stored together", [](RegionOptions& o) { o.stores_together = true; }, 1,
      true},
 };

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kiln/tensor/ir/weak.h"
+#include "kiln/tensor/lower/interleave.h"
 #include "kiln/tensor/lower/score_function.h"
 #include "kiln/tensor/passes/rewrite.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kMostQueries = 32;
 constexpr std::int64_t kMostScores = 2048;  // columns of float32, half of PSUM
+constexpr std::int64_t kColumns = 512;      // of float32 in a bank of PSUM
 
 std::int64_t stride_of(std::int64_t queries) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(queries)));  // a bank is not crossed
@@ -130,6 +132,59 @@ View RegionEmitter::spread_largest(const View& each) {
   return out;
 }
 
+// Blocks of keys whose weights the tensor engine holds at a time, of one query.
+std::int64_t RegionEmitter::values_together() const {
+  const std::int64_t D = graph_.type(attention_->result).shape.back(), whole = key_blocks(*attention_).blocks;
+  std::int64_t most = heads_beside_ && rows_ == 1 ? kColumns / D : 1;
+  while (most > 1 && whole % most != 0) --most;
+  return std::max<std::int64_t>(1, most);
+}
+
+// The weights of several blocks of keys are held at once, and meet the values of all of these. What blocks have of
+// their own values is taken out and added up; others may be infinite.
+Tile RegionEmitter::multiply_values_together(const Attention& a, const Chunk& chunk, const View& weights,
+                                             std::int64_t together) {
+  const std::int64_t D = graph_.type(a.result).shape.back(), columns = together * D;
+  const Depth lie = key_blocks(a);
+  const Tile& v = chunk.values;
+  const View sum = k_.psum({together, columns}, DType::float32), all = k_.sbuf({together, columns}, DType::float32);
+  k_.loop(lie.blocks / together, [&](Index b) {
+    k_.nc_matmul({.dst = sum,
+                  .stationary = weights.ap({{weights.dim(1), lie.rows}, {1, together}}, b * together),
+                  .moving = v.storage.ap({{v.storage.dim(1), lie.rows}, {1, columns}},
+                                         v.offset + chunk.values_at * D + b * columns)});
+  });
+  const View own = k_.sbuf({together, columns}, DType::float32), of_blocks = k_.sbuf({together, D}, DType::float32);
+  const View ones = k_.sbuf({together, 1}, DType::float32);
+  k_.tensor_copy({.dst = all, .src = sum});
+  k_.affine_select({.dst = own,
+                    .pattern = {{-1, together}, {0, D}},
+                    .channel_multiplier = 1,
+                    .on_true_tile = all,
+                    .on_false_value = 0.0,
+                    .cmp_op = AluOp::equal});
+  k_.tensor_reduce(
+      {.dst = of_blocks, .op = AluOp::add, .data = own.ap({{columns, together}, {1, D}, {D, together}}), .axis = {2}});
+  k_.memset({.dst = ones, .value = 1.0});
+  const Tile out = new_tile(k_, Memory::psum, 1, free_of(a.result), DType::float32);
+  k_.nc_matmul({.dst = view_of(out, {{1, D}}), .stationary = ones, .moving = of_blocks});
+  return out;
+}
+
+// Two heads in one order: the tensor engine, which would wait for the exponentials of one, goes on with the other.
+void RegionEmitter::over_few_beside(std::size_t loop, const std::function<void(const Index&)>& pass) {
+  heads_beside_ = true;
+  k_.loop(layout_.loops[loop] / 2, [&](Index i) {
+    std::vector<std::size_t> begins;
+    for (std::int64_t head = 0; head < 2; ++head) {
+      begins.push_back(k_.block().size());
+      pass(2 * i + head);
+    }
+    interleave(k_.program(), k_.block(), begins, arch_);
+  });
+  heads_beside_ = false;
+}
+
 void RegionEmitter::attend_few(const Attention& a) {
   const std::int64_t N = graph_.type(a.scores).shape.back(), D = graph_.type(a.result).shape.back(), n = rows_;
   const std::int64_t K = graph_.type(graph_.op(a.scores).operands[0]).shape.back(), stride = stride_of(n);
@@ -219,13 +274,15 @@ void RegionEmitter::attend_few(const Attention& a) {
   reduce(AluOp::add, weights, n, sums);
   const View total = k_.psum({n, 1}, DType::float32);
   k_.nc_matmul({.dst = total, .stationary = sums, .moving = ones});
-  const Tile out = new_tile(k_, Memory::psum, n, free_of(a.result), DType::float32);
+  const std::int64_t together = values_together();
+  const Tile out = together > 1 ? multiply_values_together(a, chunk, weights, together)
+                                : new_tile(k_, Memory::psum, n, free_of(a.result), DType::float32);
   const auto multiply_values = [&](const Index& b, std::int64_t count) {
     k_.nc_matmul({.dst = view_of(out, {{1, D}}),
                   .stationary = weights.ap({{blocks * n, count}, {1, n}}, b * n),
                   .moving = block(chunk.values, chunk.values_at + b, 0, count, D, D)});
   };
-  k_.loop(whole, [&](Index b) { multiply_values(b, R); });
+  if (together == 1) k_.loop(whole, [&](Index b) { multiply_values(b, R); });
   if (rest) multiply_values(whole, rest);
   Scope& scope = scopes_.back();
   scope.values[a.result] = out;

@@ -190,14 +190,18 @@ void RegionEmitter::nest(std::size_t loop) {
   if (loop + 1 == layout_.loops.size()) {
     if (const std::int64_t together = passes_together(); together > 1) return over_passes_together(together);
   }
-  k_.loop(layout_.loops[loop], [&](Index i) {
+  const auto pass = [&](const Index& i) {
     at_.push_back(i);
     scopes_.emplace_back();
     hoist(static_cast<int>(loop) + 1);
     nest(loop + 1);
     scopes_.pop_back();
     at_.pop_back();
-  });
+  };
+  if (unshifted_ && unshifted_->term && layout_.loops.size() == 1) return over_heads_of_term(pass);
+  const bool heads = attention_ && attention_->few && loop + 1 == layout_.loops.size();
+  if (heads && layout_.loops[loop] % 2 == 0 && options_.few_beside) return over_few_beside(loop, pass);
+  k_.loop(layout_.loops[loop], pass);
 }
 
 std::int64_t RegionEmitter::blocks_side_by_side() const {

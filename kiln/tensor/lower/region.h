@@ -201,9 +201,9 @@ class RegionEmitter {
   bool loads_tables(const Attention& a) const;
   std::shared_ptr<TurnedFunction> turned_function(const Attention& a, std::int64_t blocks);
   void turn_bytes(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t keys, std::int64_t blocks,
-                  std::int64_t stride, std::int64_t queries);
+                  std::int64_t stride, std::int64_t queries, bool hides);
   void load_operand(const FunctionLeaf& l, const Tile& dst, const isa::Index& first, std::int64_t count,
-                    std::int64_t blocks, const isa::Index& start, std::int64_t n);
+                    std::int64_t blocks, const isa::Index& start, std::int64_t n, bool hides = false);
   void hold_operands(int level);
   Tile operand_of_function(const TurnedFunction& f, std::size_t i, const Keys& keys, const isa::Index& start,
                            std::int64_t n);
@@ -216,11 +216,18 @@ class RegionEmitter {
   bool has_few_queries(Attention& a) const;
   Tile operand_of_few(const FunctionLeaf& l, DType dtype);
   void attend_few(const Attention& a);
+  std::int64_t values_together() const;
+  Tile multiply_values_together(const Attention& a, const Chunk& chunk, const isa::View& weights,
+                                std::int64_t together);
+  void over_few_beside(std::size_t loop, const std::function<void(const isa::Index&)>& pass);
   isa::View spread_largest(const isa::View& each);
 
   // unshifted.cpp
+  struct ScoreTerm;
   struct Unshifted {
-    bool counted = false;                          // values have a column of ones: sums are a row of the result
+    bool counted = false;  // values have a column of ones: sums are a row of the result
+    bool held = false;     // the tensor engine holds weights: sums are a column of it
+    bool sums_alone() const { return !counted && !held; }
     std::int64_t keys = kBlock, queries = kBlock;  // of a block: fewer than 128 where all blocks are of one size then
     DType turned = DType::float32;
     isa::View fine;                        // (128, blocks of a group): 1 while the sums are in range
@@ -228,11 +235,13 @@ class RegionEmitter {
     isa::View ones;                        // (128, 1)
     std::optional<isa::View> counts = {};  // the same, which weights are multiplied with; nothing: added up elsewhere
     isa::View edge, identity;
-    isa::View seen_edge;             // of a function of scores: 1 and 0, what weights are multiplied with
-    isa::View floor, seen_floor;     // the same for the other end of a window
-    std::int64_t low = 0, high = 0;  // keys that a group sees, counted from its first query
-    isa::Index first_block = 0;      // of keys, at the first query of a group
-    bool follow = false;             // queries of a group follow each other on partitions when they are stored
+    isa::View seen_edge;                   // of a function of scores: 1 and 0, what weights are multiplied with
+    isa::View floor, seen_floor;           // the same for the other end of a window
+    std::int64_t low = 0, high = 0;        // keys that a group sees, counted from its first query
+    isa::Index first_block = 0;            // of keys, at the first query of a group
+    bool follow = false;                   // queries of a group follow each other on partitions when they are stored
+    bool left_by_scalar = false;           // the scalar engine takes results out of PSUM
+    std::shared_ptr<ScoreTerm> term = {};  // what is added to scores; nothing: a function, or nothing at all
   };
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
@@ -248,15 +257,34 @@ class RegionEmitter {
   bool waits_for_more() const;
   void weigh_those_left();
   void add_values(const Attention& a, const Keys& keys, const Tile& weights, const isa::View& product);
-  void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
-                 RunningSum* sum, const isa::View* totals);
+  // What becomes of the weights of some keys.
+  using AddWeights = std::function<void(const Keys&, const Tile&)>;
+  void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const AddWeights& add);
   void count_weights(const Keys& keys, const Tile& weights, const isa::View& totals);
   void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
+  bool stores_rows(const Attention& a) const;
   bool stores_together(const Attention& a) const;
   void store_together(const Attention& a, const Tile& turned, const Tile& totals);
   void over_windows(const Attention& a);
-  void weigh_window(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
-                    const isa::View* totals);
+  void weigh_window(const Attention& a, const isa::Index& start, const Tile& queries, const AddWeights& add);
+
+  // score_terms.cpp
+  std::shared_ptr<ScoreTerm> find_score_term(const Attention& a) const;
+  void make_identity(ScoreTerm& t);
+  void hold_score_term();
+  std::int64_t blocks_for_all(std::int64_t start) const;
+  void load_score_term(std::int64_t start, std::int64_t n);
+  void over_heads_of_term(const std::function<void(const isa::Index&)>& pass);
+  void add_term_by_product(const Keys& keys, const isa::Index& start, std::int64_t n, const isa::View& scores,
+                           std::int64_t apart);
+  void weigh_with_term(const Keys& keys, const isa::Index& start, std::int64_t n, const isa::View& scores,
+                       const isa::View& data, const isa::View& weights);
+
+  // held_weights.cpp
+  struct HeldSums;
+  void attend_with_held_weights(const Attention& a, const isa::Index& start, std::int64_t n,
+                                const std::function<void(const AddWeights&)>& weigh);
+  void leave_held_sums(const Attention& a, const isa::Index& start, const HeldSums& sums);
 
   // heads_together.cpp
   struct Together;
@@ -627,7 +655,6 @@ class RegionEmitter {
   std::int64_t rows_ = 0;       // of it
   std::optional<Columns> columns_;
   int evacuations_ = 0, pairs_ = 0;
-  int counted_ = 0;                // weights of keys that were added up for the queries that are worked on
   std::map<Value, Depth> depths_;  // of all products, as they are when nothing is computed yet
   std::optional<Attention> attention_;
   std::optional<Band> band_;
@@ -650,6 +677,7 @@ class RegionEmitter {
   std::map<Value, Tile> carried_;        // of running values: what the piece before ends with
   std::int64_t stream_tile_ = 0;         // columns of wide rows at a time
   std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
+  bool heads_beside_ = false;                                          // of few queries: two of them in one order
   std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys
   std::map<std::size_t, Tile> group_operands_;                         // the same, for all queries of a group
   std::vector<std::function<void()>> unweighed_;  // keys whose weights are made together, with one table of functions

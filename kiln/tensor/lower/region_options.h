@@ -21,9 +21,15 @@ struct RegionOptions {
   Noted<std::int64_t> turned_blocks = 2;  // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   Noted<std::int64_t> load_blocks = 0;    // of 128 rows of a matrix that a DMA loads; 0: all
   Noted<std::int64_t> key_blocks = 2;     // of attention without largest scores, whose weights are made together
-  Noted<int> weights_on_tensor = 0;       // sums of all weights, or of every second ones; 0: of none
-  Noted<bool> few_queries = true;         // attention of few queries with keys on partitions
-  Noted<bool> unshifted = true;           // attention without the largest scores, which are computed only where needed
+  // Sums of weights where values leave no room for a column of ones: added up by the vector engine and gpsimd in turn,
+  // most of them by gpsimd, or counted by the tensor engine, every second ones or all; or it holds weights, and values
+  // with ones come by.
+  enum class WeightSums : std::uint8_t { in_turn, gpsimd, half, tensor, held };
+  Noted<WeightSums> weight_sums = WeightSums::in_turn;
+  Noted<bool> terms_added = false;  // to the scores of all heads, by the vector and the tensor engine
+  Noted<bool> few_beside = false;   // two heads of few queries side by side
+  Noted<bool> few_queries = true;   // attention of few queries with keys on partitions
+  Noted<bool> unshifted = true;     // attention without the largest scores, which are computed only where needed
   // Of attention without them: 0: one by one, 1: where keys are few, 2: always; and 4: fewer of them in a pass, 8: none
   // beside each other on partitions.
   Noted<int> heads_together = 1;
@@ -48,10 +54,10 @@ struct RegionOptions {
 
   auto all() const {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
-                    passes_together, turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted,
-                    heads_together, holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
-                    factors_on_scalar, terms_shared, sums_on_scalar, moments, loads_turned, rows_first, whole_rows,
-                    regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
+                    passes_together, turned_blocks, load_blocks, key_blocks, weight_sums, terms_added, few_beside,
+                    few_queries, unshifted, heads_together, holds_values, stores_together, spread_rows, whole,
+                    pairs_on_gpsimd, pairs_in_turn, factors_on_scalar, terms_shared, sums_on_scalar, moments,
+                    loads_turned, rows_first, whole_rows, regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
   // Whether a program that was built with these options, which says what was asked for, is the same with others.

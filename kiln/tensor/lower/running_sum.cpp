@@ -29,7 +29,7 @@ void RunningSum::settle(Part& part) {
 }
 
 void RunningSum::add(const Tile& x, std::int64_t halves, std::int64_t from) {
-  const bool on_gpsimd = halves == 2 && added_++ % 2 == 1;
+  const bool on_gpsimd = turn_ == 0 || (halves == 2 && added_++ % turn_ != 0);
   Part& part = on_gpsimd ? gpsimd_ : vector_;
   const Engine engine = on_gpsimd ? Engine::gpsimd : Engine::vector;
   const std::int64_t n = halves * n_ - from;
@@ -53,13 +53,18 @@ void RunningSum::add(const Tile& x, std::int64_t halves, std::int64_t from) {
 Tile RunningSum::columns(std::int64_t m, const View& ones, bool follow, const View* sums) {
   settle(vector_);
   settle(gpsimd_);
-  View sum = *vector_.sum;
-  const std::int64_t columns = vector_.columns;
-  if (gpsimd_.sum) k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = *gpsimd_.sum, .op = AluOp::add});
+  const bool alone = !vector_.sum;  // gpsimd
+  const Part& all = alone ? gpsimd_ : vector_;
+  const View sum = *all.sum;
+  const std::int64_t columns = all.columns;
+  if (gpsimd_.sum && !alone) k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = *gpsimd_.sum, .op = AluOp::add});
   const View once = k_.sbuf({kBlock, n_}, ones.dtype());
   if (columns > n_)
-    k_.tensor_tensor(
-        {.dst = once, .data1 = part_of(sum, kBlock, 0, n_), .data2 = part_of(sum, kBlock, n_, n_), .op = AluOp::add});
+    k_.tensor_tensor({.dst = once,
+                      .data1 = part_of(sum, kBlock, 0, n_),
+                      .data2 = part_of(sum, kBlock, n_, n_),
+                      .op = AluOp::add,
+                      .engine = alone ? Engine::gpsimd : Engine::unknown});
   else
     k_.tensor_copy({.dst = once, .src = sum});
   const View out = sums ? *sums : k_.psum({m, n_ / m}, DType::float32);

@@ -15,9 +15,8 @@ using isa::View;
 
 namespace {
 
-constexpr std::int64_t kHeldOperand = 72 << 10;  // bytes per partition of a mask that all heads share
-constexpr std::int64_t kRowsOfATurn = 16;        // rows that a DMA turns
-constexpr std::int64_t kRowsOfBytes = 8192;      // elements per partition that are turned together
+constexpr std::int64_t kRowsOfATurn = 16;    // rows that a DMA turns
+constexpr std::int64_t kRowsOfBytes = 8192;  // elements per partition that are turned together
 
 bool keeps_last(const Graph& graph, const Op& op) {
   return op.code == OpCode::reshape && op.type.rank() >= 1 && graph.type(op.operands[0]).rank() >= 1 &&
@@ -250,21 +249,31 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
 }
 
 // Rows of bytes as columns: elements of 16 bits on the way, which the DMA makes. dst is (keys, blocks of them,
-// queries).
+// queries). With `hides` what is no truth becomes what hides a key, and truth nothing.
 void RegionEmitter::turn_bytes(const Tile& dst, const View& hbm, const Index& at, std::int64_t keys,
-                               std::int64_t blocks, std::int64_t stride, std::int64_t queries) {
+                               std::int64_t blocks, std::int64_t stride, std::int64_t queries, bool hides) {
   const std::int64_t whole = queries / kBlock, row = dst.storage.dim(1);
   const auto together = std::max<std::int64_t>(1, kRowsOfBytes / (keys * ((queries + kBlock - 1) / kBlock)));
   k_.tiles(blocks, together, [&](const Index& first, std::int64_t m) {
     const std::int64_t wide = m * keys;
     const View rows = k_.sbuf({kBlock, (queries + kBlock - 1) / kBlock * wide}, DType::bfloat16);
     const Index from = at + first * keys;
+    const auto load = [&](const View& to, const View& bytes_at) {
+      k_.dma_copy({.dst = to, .src = bytes_at});
+      if (!hides) return;
+      k_.tensor_scalar({.dst = to,
+                        .data = to,
+                        .op0 = AluOp::multiply,
+                        .operand0 = -kHiddenTerm,
+                        .op1 = AluOp::add,
+                        .operand1 = kHiddenTerm});
+    };
     if (whole)
-      k_.dma_copy({.dst = rows.ap({{rows.dim(1), kBlock}, {wide, whole}, {1, wide}}),
-                   .src = hbm.ap({{stride, kBlock}, {stride * kBlock, whole}, {1, wide}}, from)});
+      load(rows.ap({{rows.dim(1), kBlock}, {wide, whole}, {1, wide}}),
+           hbm.ap({{stride, kBlock}, {stride * kBlock, whole}, {1, wide}}, from));
     if (const std::int64_t rest = queries % kBlock)
-      k_.dma_copy({.dst = rows.ap({{rows.dim(1), rest}, {1, wide}}, whole * wide),
-                   .src = hbm.ap({{stride, rest}, {1, wide}}, from + whole * kBlock * stride)});
+      load(rows.ap({{rows.dim(1), rest}, {1, wide}}, whole * wide),
+           hbm.ap({{stride, rest}, {1, wide}}, from + whole * kBlock * stride));
     const auto turn = [&](const Index& b) {
       const View turned = k_.psum({keys, queries}, DType::bfloat16);
       for (std::int64_t q = 0; q < queries; q += kBlock) {
@@ -286,7 +295,7 @@ void RegionEmitter::turn_bytes(const Tile& dst, const View& hbm, const Index& at
 // Loads an operand for the queries from `start` on and blocks of `count` keys from block `first` on: dst is (keys,
 // blocks, queries), block after block.
 void RegionEmitter::load_operand(const FunctionLeaf& l, const Tile& dst, const Index& first, std::int64_t count,
-                                 std::int64_t blocks, const Index& start, std::int64_t n) {
+                                 std::int64_t blocks, const Index& start, std::int64_t n, bool hides) {
   const Leaf& leaf = layout_.loads[l.load];
   const View& hbm = storage_.of.at(leaf.base);
   const std::int64_t keys = unshifted_->keys, columns = l.query == 0 ? 1 : n, row = dst.storage.dim(1);
@@ -305,7 +314,7 @@ void RegionEmitter::load_operand(const FunctionLeaf& l, const Tile& dst, const I
   }
   const bool by_dma = options_.loads_turned && size_bytes(dst.dtype()) == 2 && !bytes && columns % kRowsOfATurn == 0;
   if (by_dma && count == kBlock && keys == kBlock) return load_turned(dst, hbm, at, blocks * kBlock, l.query, columns);
-  if (bytes) return turn_bytes(dst, hbm, at, count, blocks, l.query, columns);
+  if (bytes) return turn_bytes(dst, hbm, at, count, blocks, l.query, columns, hides);
   const auto one = [&](const Index& b) {
     Tile part = dst;
     part.offset += b * columns;
@@ -325,6 +334,10 @@ void RegionEmitter::load_operand(const FunctionLeaf& l, const Tile& dst, const I
 // Operands of the function that move with a loop, or with none, and fit: for all keys, and for all queries, one group
 // of them after the other, where they have some.
 void RegionEmitter::hold_operands(int level) {
+  if (unshifted_->term) {
+    if (level == 0) hold_score_term();
+    return;
+  }
   const Attention& a = *attention_;
   const TurnedFunction& f = *turned_function(a, 1);
   const std::int64_t N = graph_.type(a.scores).shape.back(), keys = unshifted_->keys, blocks = (N + keys - 1) / keys;

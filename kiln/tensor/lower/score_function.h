@@ -2,9 +2,14 @@
 // of.
 #pragma once
 
+#include <algorithm>
+
 #include "kiln/tensor/lower/region.h"
 
 namespace kiln::tensor {
+
+constexpr double kHiddenTerm = -1e30;            // what is added to a score that nobody sees
+constexpr std::int64_t kHeldOperand = 72 << 10;  // bytes per partition of a mask that all heads share
 
 // Blocks of keys that a group of queries meets together.
 struct RegionEmitter::Keys {
@@ -39,6 +44,34 @@ struct RegionEmitter::TurnedFunction {
     const DType t = graph.type(layout.loads[leaf].value).dtype;
     return t == DType::bool_ ? DType::uint8 : t;
   }
+};
+
+// What is added to the score of each pair. Exponentials are taken of `scale` times scores, and `factor` times what is
+// added.
+struct RegionEmitter::ScoreTerm {
+  FunctionLeaf leaf;
+  bool hides = false;
+  double scale = 1, factor = 1;
+  std::int64_t keys = kBlock, blocks = 0;  // of a block, all
+  std::vector<std::int64_t> of_tensor;     // first blocks of pairs that the tensor engine adds it to
+  Tile held = {};                          // (keys, groups of queries, blocks, queries)
+  isa::View identity = {};
+  // What the tensor engine adds, rounded and what that leaves: it is added in units of a score.
+  std::optional<isa::View> high = {}, low = {};
+
+  bool by_group = false;  // it is loaded for a group of queries before that is worked on
+
+  isa::Index at(const isa::Index& start, const isa::Index& block, std::int64_t n) const {
+    return start * blocks + block * n;
+  }
+  // The place of a pair among those of the tensor engine; nothing where it has another way.
+  std::optional<std::int64_t> place(const Keys& k) const {
+    if (k.blocks != 2 || !k.block.is_constant()) return {};
+    const auto it = std::find(of_tensor.begin(), of_tensor.end(), k.block.constant());
+    if (it == of_tensor.end()) return {};
+    return 2 * (it - of_tensor.begin());
+  }
+  std::int64_t blocks_of_tensor() const { return 2 * static_cast<std::int64_t>(of_tensor.size()); }
 };
 
 }  // namespace kiln::tensor

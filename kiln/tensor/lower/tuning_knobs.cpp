@@ -45,7 +45,8 @@ const std::vector<Knob>& knobs() {
       knob("whole_rows", {0, 1}, &O::whole_rows),
       knob("unshifted", {0, 1}, &O::unshifted),
       knob("key_blocks", {2, 3}, &O::key_blocks),
-      knob("weights_on_tensor", {0, 1, 2}, &O::weights_on_tensor),
+      knob("terms_added", {0, 1}, &O::terms_added),
+      knob("weight_sums", {0, 1, 2, 3, 4}, &O::weight_sums),
   };
   return all;
 }

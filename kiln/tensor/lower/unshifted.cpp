@@ -13,6 +13,8 @@ namespace kiln::tensor {
 using isa::Index;
 using isa::View;
 
+using WeightSums = RegionOptions::WeightSums;
+
 namespace {
 
 constexpr std::int64_t kBank = 512;       // columns of float32 in a bank of PSUM
@@ -21,6 +23,7 @@ constexpr std::int64_t kFewest = 256;     // queries: below, whole rows are as q
 constexpr std::int64_t kTogether = 8;     // pairs of blocks of keys in a pass of a loop
 constexpr std::int64_t kGroups = 16;      // of queries at most, under a causal mask
 constexpr std::int64_t kHeld = 80 << 10;  // bytes per partition of keys, and of values
+constexpr int kMostOnGpsimd = 6;          // pairs of blocks of weights of which gpsimd adds up all but one
 constexpr std::size_t kAhead = 2;         // keys whose weights are made before the values of others are added
 constexpr std::size_t kUnweighed = 8;     // keys whose weights are made together where the scalar engine changes tables
 constexpr double kMask = -1e30;           // what is added to a score that nobody sees
@@ -74,7 +77,7 @@ bool RegionEmitter::goes_unshifted(const Attention& a) const {
 Tile RegionEmitter::load_values(int index) {
   const Leaf& leaf = layout_.loads[index];
   const std::int64_t N = leaf.free[0].count, D = leaf.free[1].count, stride = leaf.free[0].stride;
-  const std::int64_t keys = unshifted_->keys, wide = unshifted_->counted ? D + 1 : D;
+  const std::int64_t keys = unshifted_->keys, wide = unshifted_->counted || unshifted_->held ? D + 1 : D;
   const std::int64_t whole = N / keys, blocks = (N + keys - 1) / keys;
   const Tile out = new_tile(k_, Memory::sbuf, std::min(N, keys), {1, {blocks * wide}}, graph_.type(leaf.value).dtype);
   const std::int64_t row = out.storage.dim(1);
@@ -124,27 +127,37 @@ void RegionEmitter::emit_unshifted() {
   const Attention& a = *attention_;
   Unshifted u;
   u.counted = graph_.type(a.result).shape.back() < kBlock;
+  u.term = find_score_term(a);
+  const auto holds = [&] {  // gpsimd adds up the weights of scores with a term, where it does not keep others waiting
+    return u.term ? !arch_.features.separate_ports : options_.weight_sums == WeightSums::held;
+  };
+  u.held = !u.counted && holds();
+  u.left_by_scalar = u.term && !u.term->hides && !u.counted;
   const auto in_blocks = [&](Value v, int i) { return kept_blocks(layout_.loads[layout_.load_of.at({v, i})].base); };
   const bool finds = layout_.load_of.contains({a.scores, 0}) && in_blocks(a.scores, 0);
   if (!a.ahead && !finds && !in_blocks(a.scores, 1) && !in_blocks(a.result, 1) &&
       !kept_blocks(layout_.stores[0].value)) {
-    if (u.counted) u.keys = even_block(graph_.type(a.scores).shape.back());
+    if (u.counted || u.held) u.keys = even_block(graph_.type(a.scores).shape.back());
     u.queries = even_block(layout_.partitions);
   }
   u.turned = dtype_of_turned(a);
   u.fine = k_.sbuf({kBlock, kQueries / kBlock}, DType::float32);
-  u.finite = k_.sbuf({kBlock, 1}, DType::float32);
+  u.finite = k_.sbuf({kBlock, u.held ? kQueries / kBlock : 1}, DType::float32);
   u.ones = k_.sbuf({kBlock, 1}, u.turned);
   k_.memset({.dst = u.fine, .value = 1.0});
   k_.memset({.dst = u.finite, .value = 0.0});
   k_.memset({.dst = u.ones, .value = 1.0});
   if (a.ahead) make_edge(u);
-  if (!u.counted && (a.back || (options_.weights_on_tensor > 0 && a.ahead.value_or(0) % kBlock == 0))) {
+  const auto counts = [&] {
+    const WeightSums sums = u.term ? WeightSums::gpsimd : WeightSums{options_.weight_sums};
+    return a.back || ((sums == WeightSums::half || sums == WeightSums::tensor) && a.ahead.value_or(0) % kBlock == 0);
+  };
+  if (!u.counted && !u.held && counts()) {
     u.counts = k_.sbuf({kBlock, 1}, graph_.type(graph_.op(a.result).operands[0]).dtype);
     k_.memset({.dst = *u.counts, .value = 1.0});
   }
   unshifted_ = u;
-  unshifted_->follow = stores_together(a);
+  unshifted_->follow = u.held ? !a.ahead && stores_rows(a) : stores_together(a) || (u.term && stores_rows(a));
   const auto all = [&] {
     scopes_.emplace_back();
     hoist(0);
@@ -203,8 +216,13 @@ void RegionEmitter::make_edge(Unshifted& u) {
 isa::Reg RegionEmitter::ask_again(const Unshifted& u) {
   const View fine = k_.sbuf({kBlock, 1}, DType::float32), bad = k_.sbuf({kBlock, 1}, DType::float32);
   k_.tensor_reduce({.dst = fine, .op = AluOp::minimum, .data = u.fine, .axis = {1}});
+  View finite = u.finite;
+  if (finite.dim(1) > 1) {
+    finite = k_.sbuf({kBlock, 1}, DType::float32);
+    k_.tensor_reduce({.dst = finite, .op = AluOp::add, .data = u.finite, .axis = {1}});
+  }
   k_.scalar_tensor_tensor(
-      {.dst = fine, .data = u.finite, .op0 = AluOp::equal, .operand0 = 0.0, .op1 = AluOp::multiply, .operand1 = fine});
+      {.dst = fine, .data = finite, .op0 = AluOp::equal, .operand0 = 0.0, .op1 = AluOp::multiply, .operand1 = fine});
   k_.tensor_scalar({.dst = bad, .data = fine, .op0 = AluOp::equal, .operand0 = 0.0});
   const View ones = k_.sbuf({kBlock, 1}, DType::float32), count = k_.psum({1, 1}, DType::float32);
   k_.memset({.dst = ones, .value = 1.0});
@@ -230,6 +248,13 @@ std::vector<std::pair<std::int64_t, std::int64_t>> RegionEmitter::query_groups(c
 // Queries in groups of up to 512. Under a causal mask each group is written out: it has its own keys.
 void RegionEmitter::over_query_groups(const Attention& a) {
   if (a.back) return over_windows(a);
+  if (unshifted_->term && unshifted_->term->by_group) {
+    for (const auto& [start, n] : query_groups(a)) {
+      load_score_term(start, n);
+      attend_group(a, start, n);
+    }
+    return;
+  }
   const std::int64_t queries = layout_.partitions, m = unshifted_->queries, whole = queries / m * m;
   if (a.ahead) {
     for (std::int64_t first = 0; first < whole; first += kQueries)
@@ -278,6 +303,7 @@ Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Index
                   .stationary = block(all, 0, (keys.block + b) * u.keys, K, keys.count, N),
                   .moving = part(queries.storage, K, keys.from, seen)});
   const bool plain = a.function.empty();
+  if (u.term) add_term_by_product(keys, start, n, scores, apart);
   // The parts of these keys that an end of the mask hides from some queries: column, columns, where in the mask.
   const auto over_ends = [&](const auto& body) {
     const std::int64_t end = keys.from + seen, room = a.back ? kBlock : 0;
@@ -316,6 +342,11 @@ Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Index
     for (const auto& [end, mask] : ends)
       k_.tensor_tensor({.dst = end, .data1 = end, .data2 = mask, .op = AluOp::multiply});
   };
+  if (u.term) {
+    weigh_with_term(keys, start, n, scores, span(scores, apart), span(weights.storage, n));
+    hide_ends();
+    return weights;
+  }
   if (!loads_tables(a)) {
     weigh_by_function(a, keys, start, scores, apart, weights);
     hide_ends();
@@ -362,26 +393,18 @@ void RegionEmitter::count_weights(const Keys& keys, const Tile& weights, const V
   }
 }
 
-// All keys that a group of queries sees: first those that all of its queries see, in pairs of blocks.
-void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile& queries, const View& product,
-                              RunningSum* sum, const View* totals) {
+// All keys that a group of queries sees: first those that all of its queries see, several blocks at a time.
+void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile& queries, const AddWeights& add) {
   const std::int64_t N = graph_.type(a.scores).shape.back(), n = queries.storage.dim(1);
   const std::int64_t first = a.ahead ? start.constant() + *a.ahead : N;  // the last key that all see
-  const std::int64_t size = unshifted_->keys, together = unshifted_->counted ? std::int64_t{options_.key_blocks} : 2;
+  const std::int64_t size = unshifted_->keys,
+                     together = unshifted_->sums_alone() ? 2 : std::int64_t{options_.key_blocks};
   const std::int64_t plain = std::min(N, first + 1) / size, end = std::min(N, first + n);
   // The tensor engine goes on with the scores of the next keys while weights are made of these.
   std::deque<std::pair<Keys, Tile>> waiting;
   const auto finish = [&](std::size_t left) {
     weigh_those_left();
-    for (; waiting.size() > left; waiting.pop_front()) {
-      const auto& [keys, weights] = waiting.front();
-      add_values(a, keys, weights, product);
-      const bool here = totals && (!sum || keys.blocks == 1 || ++counted_ % 2 == 0);
-      if (here)
-        count_weights(keys, weights, *totals);
-      else if (sum)
-        sum->add(weights, keys.blocks, keys.from);
-    }
+    for (; waiting.size() > left; waiting.pop_front()) add(waiting.front().first, waiting.front().second);
   };
   const auto weigh = [&](const Keys& keys) {
     waiting.emplace_back(keys, weigh_keys(a, keys, start, queries));
@@ -415,15 +438,20 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
   finish(0);
 }
 
-// Whether the queries of a group may follow each other on partitions, so that DMAs store long runs. Under a mask blocks
-// of queries that see no key of a block are not counted with it on the tensor engine.
-bool RegionEmitter::stores_together(const Attention& a) const {
-  if (a.back || (a.ahead && unshifted_->counts) || !stores_quotient_alone(a) || !options_.stores_together) return false;
+// Whether the results of several blocks of queries are stored as they are, row by row.
+bool RegionEmitter::stores_rows(const Attention& a) const {
+  if (!stores_quotient_alone(a)) return false;
   const Leaf& leaf = layout_.stores[0];
   std::vector<Dims> one{leaf.free};
   join_together(one);
   return !kept_result(leaf) && leaf.partition > 0 && one[0].size() == 1 && one[0][0].stride == 1 &&
          one[0][0].count == graph_.type(a.result).shape.back();
+}
+
+// Whether the queries of a group may follow each other on partitions, so that DMAs store long runs. Under a mask blocks
+// of queries that see no key of a block are not counted with it on the tensor engine.
+bool RegionEmitter::stores_together(const Attention& a) const {
+  return !a.back && !(a.ahead && unshifted_->counts) && stores_rows(a) && options_.stores_together;
 }
 
 // Divides the results of a group of queries, (queries, those that follow, elements), by the sums of weights.
@@ -451,24 +479,47 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
   const std::int64_t apart = (wide + 1) / 2 * 2;
   group_operands_.clear();
   const Tile queries = turned_queries(a, start, n, m);
+  const auto weigh = [&](const AddWeights& add) {
+    if (a.back)
+      weigh_window(a, start, queries, add);
+    else
+      weigh_all(a, start, queries, add);
+  };
+  if (u.held) {
+    attend_with_held_weights(a, start, n, weigh);
+    rows_ = outer;
+    return;
+  }
   const View product = k_.psum({wide, n}, DType::float32);
   std::optional<RunningSum> sum;
   const bool on_tensor = u.counts.has_value();
-  if (!u.counted && !a.back && options_.weights_on_tensor != 1) sum.emplace(k_, n);
-  counted_ = 0;
+  if (!u.counted && !a.back && (u.term || options_.weight_sums != WeightSums::tensor))
+    sum.emplace(k_, n, u.term ? 0 : options_.weight_sums == WeightSums::gpsimd ? kMostOnGpsimd : 2);
   const View counted = on_tensor ? k_.psum({m, blocks}, DType::float32) : View();
-  if (a.back)
-    weigh_window(a, start, queries, product, on_tensor ? &counted : nullptr);
-  else
-    weigh_all(a, start, queries, product, sum ? &*sum : nullptr, on_tensor ? &counted : nullptr);
+  int added = 0;
+  weigh([&](const Keys& keys, const Tile& weights) {
+    add_values(a, keys, weights, product);
+    if (on_tensor && (!sum || keys.blocks == 1 || ++added % 2 == 0))
+      count_weights(keys, weights, counted);
+    else if (sum)
+      sum->add(weights, keys.blocks, keys.from);
+  });
   // Out of PSUM, with a sum that is no number when one of the results is none.
   const View left = k_.sbuf({wide, n}, u.turned), finite = k_.sbuf({wide, 1}, DType::float32);
-  k_.tensor_scalar_reduce({.dst = left,
-                           .data = product,
-                           .op0 = AluOp::multiply,
-                           .operand0 = 1.0,
-                           .reduce_op = AluOp::add,
-                           .reduce_res = finite});
+  if (u.left_by_scalar)
+    k_.activation({.dst = left,
+                   .op = ActFn::copy,
+                   .data = product,
+                   .reduce_op = AluOp::add,
+                   .reduce_res = finite,
+                   .reduce_cmd = isa::ReduceCmd::reset_reduce});
+  else
+    k_.tensor_scalar_reduce({.dst = left,
+                             .data = product,
+                             .op0 = AluOp::multiply,
+                             .operand0 = 1.0,
+                             .reduce_op = AluOp::add,
+                             .reduce_res = finite});
   k_.scalar_tensor_tensor({.dst = u.finite.slice(0, 0, wide),
                            .data = finite,
                            .op0 = AluOp::multiply,

@@ -51,18 +51,13 @@ void RegionEmitter::over_windows(const Attention& a) {
 }
 
 // The keys that a group of queries sees, which begins at a multiple of 128.
-void RegionEmitter::weigh_window(const Attention& a, const Index& start, const Tile& queries, const View& product,
-                                 const View* totals) {
+void RegionEmitter::weigh_window(const Attention& a, const Index& start, const Tile& queries, const AddWeights& add) {
   const std::int64_t n = queries.storage.dim(1), low = floored(unshifted_->low), high = unshifted_->high;
   const std::int64_t ahead = *a.ahead, back = *a.back;
   std::deque<std::pair<Keys, Tile>> waiting;
   const auto finish = [&](std::size_t left) {
     weigh_those_left();
-    for (; waiting.size() > left; waiting.pop_front()) {
-      const auto& [keys, weights] = waiting.front();
-      add_values(a, keys, weights, product);
-      if (totals) count_weights(keys, weights, *totals);
-    }
+    for (; waiting.size() > left; waiting.pop_front()) add(waiting.front().first, waiting.front().second);
   };
   const auto is_whole = [&](std::int64_t at) {
     return at + kBlock <= high && at + kBlock - 1 <= ahead && at + back >= n - 1;
