@@ -15,8 +15,9 @@ def _note(title, text):
 
 
 def _noted_error(error, diagnostics=(), *args, **kwargs):
-    for diagnostic in diagnostics if _running else ():
-        _note(_running[-1], str(diagnostic))
+    if _running and not isinstance(diagnostics, str):  # text: one that was pickled, noted when it was raised
+        for diagnostic in diagnostics:
+            _note(_running[-1], str(diagnostic))
     _make_error(error, diagnostics, *args, **kwargs)
 
 
