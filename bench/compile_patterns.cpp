@@ -77,16 +77,19 @@ Graph attention(std::int64_t heads, std::int64_t n, std::int64_t depth, DType t,
 }
 
 // Attention whose scores go through a function first; queries may be fewer than keys.
-Graph attention_with(Shape q, std::int64_t keys, const std::function<Expr(Builder&, const Expr&)>& function) {
+Graph attention_with(Shape q, std::int64_t keys, const std::function<Expr(Builder&, const Expr&)>& function,
+                     bool rounds = false) {
   Builder b("attention");
   const Type type{bf16, {q[0], keys, q[2]}};
   const Expr x = b.input("q", {bf16, q}), k = b.input("k", type), v = b.input("v", type);
   const Expr scores = matmul(x, transpose(k)) * (1 / std::sqrt(static_cast<double>(q[2])));
-  b.output("out", matmul(softmax(function(b, scores)), v));
+  const Expr weights = softmax(function(b, scores));
+  b.output("out", matmul(rounds ? cast(weights, bf16) : weights, v));
   return b.finish();
 }
 
 Expr biased(Builder& b, const Expr& s) { return s + b.input("bias", {bf16, {s.shape()[1], s.shape()[2]}}); }
+Expr biased_f32(Builder& b, const Expr& s) { return s + b.input("bias", {f32, {s.shape()[1], s.shape()[2]}}); }
 Expr padded(Builder& b, const Expr& s) { return s + b.input("bias", {bf16, {s.shape()[0], 1, s.shape()[2]}}); }
 Expr capped(Builder& /*b*/, const Expr& s) { return tanh(s * 0.02) * 50.0; }
 Expr chosen(Builder& b, const Expr& s) {
@@ -358,6 +361,16 @@ std::vector<Pattern> patterns() {
       {"attention 8 x 2048 x 128, a bias",
        [] {
          return attention_with({8, 2048, 128}, 2048, biased);
+       },
+       0},
+      {"attention 8 x 2048 x 128, f32 bias",
+       [] {
+         return attention_with({8, 2048, 128}, 2048, biased_f32);
+       },
+       0},
+      {"attention 8 x 2048 x 128, f32, cast",
+       [] {
+         return attention_with({8, 2048, 128}, 2048, biased_f32, true);
        },
        0},
       {"attention 8 x 2048 x 128, per key",

@@ -20,6 +20,7 @@ constexpr DType f32 = DType::float32, bf16 = DType::bfloat16, f16 = DType::float
 struct Sizes {
   DType dtype;
   std::int64_t heads, queries, keys, depth;
+  bool rounds = false;  // weights, which a term of float32 makes float32, go back to the dtype
 };
 using Function = std::function<Expr(Builder&, const Expr&)>;
 
@@ -29,7 +30,8 @@ Graph attention_of(const Sizes& c, const Function& function) {
   const Expr k = b.input("k", {c.dtype, {c.heads, c.keys, c.depth}});
   const Expr v = b.input("v", {c.dtype, {c.heads, c.keys, c.depth}});
   const Expr scores = matmul(q, transpose(k)) * (1 / std::sqrt(static_cast<double>(c.depth)));
-  b.output("out", matmul(softmax(function(b, scores)), v));
+  const Expr weights = softmax(function(b, scores));
+  b.output("out", matmul(c.rounds ? cast(weights, c.dtype) : weights, v));
   return b.finish();
 }
 
@@ -250,18 +252,36 @@ TEST(ScoreFunction, TermsAdded) {
              {{bf16, 2, 260, 2300, 128}, chosen({260, 2300})},
              {{bf16, 1, 640, 2048, 128}, causal(biased({640, 2048}, bf16))},
              {{bf16, 2, 260, 2048, 64}, with(0.7, biased({260, 2048}, bf16))},
+             {{bf16, 2, 300, 2100, 128}, biased({300, 2100}, f32)},
          }) {
       const Graph graph = attention_of(sizes, function);
       EXPECT_EQ(outcome_of(graph, target, add_alone, random_inputs(graph, 1)).wrong, "") << print(graph);
     }
   }
   // What is infinite hides keys, or is the largest; what is no number spoils its own row.
-  const Graph graph = attention_of({bf16, 1, 260, 2048, 128}, biased({260, 2048}, bf16));
-  Arrays inputs = random_inputs(graph, 1);
-  for (const double strange : {-HUGE_VAL, HUGE_VAL, std::nan("")}) {
-    std::vector<double>& bias = inputs.find("bias")->second.data;
-    for (std::int64_t i : {3, 600, 1000, 2000}) bias[7 * 2048 + i] = strange;
-    EXPECT_EQ(outcome_of(graph, Target::trn2, add, inputs).wrong, "") << strange;
+  for (const DType t : {bf16, f32}) {
+    const Graph graph = attention_of({bf16, 1, 260, 2048, 128}, biased({260, 2048}, t));
+    Arrays inputs = random_inputs(graph, 1);
+    for (const double strange : {-HUGE_VAL, HUGE_VAL, std::nan("")}) {
+      std::vector<double>& bias = inputs.find("bias")->second.data;
+      for (std::int64_t i : {3, 600, 1000, 2000}) bias[7 * 2048 + i] = strange;
+      EXPECT_EQ(outcome_of(graph, Target::trn2, add, inputs).wrong, "") << strange;
+    }
+  }
+}
+
+// What is too large is held for some queries at a time.
+TEST(ScoreFunction, TermsInParts) {
+  const auto add_alone = [](RegionOptions& o) { o.terms_added = true, o.whole = false; };
+  for (const auto& [target, sizes, function] : {
+           std::tuple<Target, Sizes, Function>{
+               Target::trn1, {bf16, 2, 1100, 4096, 32, true}, biased({1100, 4096}, f32)},
+           {Target::trn2, {bf16, 2, 1030, 4096, 32}, causal(biased({1030, 4096}, f32))},
+           {Target::trn2, {bf16, 2, 1200, 4096, 32}, biased({1200, 4096}, bf16)},
+           {Target::trn2, {bf16, 2, 1200, 4000, 32}, chosen({1200, 4000})},
+       }) {
+    const Graph graph = attention_of(sizes, function);
+    EXPECT_EQ(outcome_of(graph, target, add_alone, random_inputs(graph, 1)).wrong, "") << print(graph);
   }
 }
 
@@ -271,6 +291,8 @@ TEST(ScoreFunction, TimeOfTerms) {
   const double plain = compile(attention_of(sizes, [](Builder&, const Expr& s) { return s; })).time_ns;
   EXPECT_LT(compile(attention_of(sizes, biased({2048, 2048}, bf16))).time_ns, 1.25 * plain);
   EXPECT_LT(compile(attention_of(sizes, chosen({2048, 2048}))).time_ns, 1.3 * plain);
+  EXPECT_LT(compile(attention_of({bf16, 8, 2048, 2048, 128, true}, biased({2048, 2048}, f32))).time_ns, 1.45 * plain);
+  EXPECT_LT(compile(attention_of(sizes, biased({2048, 2048}, f32))).time_ns, 2.9 * plain);  // weights have 32 bits
   EXPECT_LT(compile(attention_of(sizes, windowed(0, 255))).time_ns, 0.4 * plain);
 }
 

@@ -84,6 +84,7 @@ constexpr Candidate kProductCandidates[] = {
      1, true},
     {"what is added to scores shared by the vector and the tensor engine",
      [](RegionOptions& o) {
+       o.unshifted = true;
        o.heads_together = 0;
        o.terms_added = true;
      },

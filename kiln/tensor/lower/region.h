@@ -272,6 +272,7 @@ class RegionEmitter {
   std::shared_ptr<ScoreTerm> find_score_term(const Attention& a) const;
   void make_identity(ScoreTerm& t);
   void hold_score_term();
+  void hold_part(std::size_t part);
   std::int64_t blocks_for_all(std::int64_t start) const;
   void load_score_term(std::int64_t start, std::int64_t n);
   void over_heads_of_term(const std::function<void(const isa::Index&)>& pass);

@@ -10,6 +10,8 @@ namespace kiln::tensor {
 
 constexpr double kHiddenTerm = -1e30;            // what is added to a score that nobody sees
 constexpr std::int64_t kHeldOperand = 72 << 10;  // bytes per partition of a mask that all heads share
+constexpr std::int64_t kHeldTerm = 128 << 10;    // of what is added to the scores of all heads, in float32
+constexpr std::int64_t kQueries = 512;           // that meet a block of keys together, at most
 
 // Blocks of keys that a group of queries meets together.
 struct RegionEmitter::Keys {
@@ -51,6 +53,7 @@ struct RegionEmitter::TurnedFunction {
 struct RegionEmitter::ScoreTerm {
   FunctionLeaf leaf;
   bool hides = false;
+  DType dtype = DType::bfloat16;  // as it lies in SBUF; what has 32 bits the vector engine adds alone
   double scale = 1, factor = 1;
   std::int64_t keys = kBlock, blocks = 0;  // of a block, all
   std::vector<std::int64_t> of_tensor;     // first blocks of pairs that the tensor engine adds it to
@@ -60,9 +63,16 @@ struct RegionEmitter::ScoreTerm {
   std::optional<isa::View> high = {}, low = {};
 
   bool by_group = false;  // it is loaded for a group of queries before that is worked on
+  bool in_low = false;    // it has a low part
+  std::int64_t most = 0;  // queries that it is held for
+  // Groups of queries that it is held for at a time: the first query and the number of queries of each.
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> parts = {};
+  std::size_t part = 0;  // the one that it is held for
+  const std::vector<std::pair<std::int64_t, std::int64_t>>& groups() const { return parts[part]; }
+  std::int64_t first() const { return groups()[0].first; }
 
   isa::Index at(const isa::Index& start, const isa::Index& block, std::int64_t n) const {
-    return start * blocks + block * n;
+    return (start - first()) * blocks + block * n;
   }
   // The place of a pair among those of the tensor engine; nothing where it has another way.
   std::optional<std::int64_t> place(const Keys& k) const {

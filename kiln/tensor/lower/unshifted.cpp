@@ -18,7 +18,6 @@ using WeightSums = RegionOptions::WeightSums;
 namespace {
 
 constexpr std::int64_t kBank = 512;       // columns of float32 in a bank of PSUM
-constexpr std::int64_t kQueries = 512;    // that meet a block of keys together
 constexpr std::int64_t kFewest = 256;     // queries: below, whole rows are as quick
 constexpr std::int64_t kTogether = 8;     // pairs of blocks of keys in a pass of a loop
 constexpr std::int64_t kGroups = 16;      // of queries at most, under a causal mask
@@ -129,7 +128,8 @@ void RegionEmitter::emit_unshifted() {
   u.counted = graph_.type(a.result).shape.back() < kBlock;
   u.term = find_score_term(a);
   const auto holds = [&] {  // gpsimd adds up the weights of scores with a term, where it does not keep others waiting
-    return u.term ? !arch_.features.separate_ports : options_.weight_sums == WeightSums::held;
+    const bool narrow = size_bytes(graph_.type(graph_.op(a.result).operands[0]).dtype) == 2;
+    return u.term ? !arch_.features.separate_ports && narrow : options_.weight_sums == WeightSums::held;
   };
   u.held = !u.counted && holds();
   u.left_by_scalar = u.term && !u.term->hides && !u.counted;
@@ -248,9 +248,9 @@ std::vector<std::pair<std::int64_t, std::int64_t>> RegionEmitter::query_groups(c
 // Queries in groups of up to 512. Under a causal mask each group is written out: it has its own keys.
 void RegionEmitter::over_query_groups(const Attention& a) {
   if (a.back) return over_windows(a);
-  if (unshifted_->term && unshifted_->term->by_group) {
-    for (const auto& [start, n] : query_groups(a)) {
-      load_score_term(start, n);
+  if (const ScoreTerm* t = unshifted_->term.get(); t && (t->by_group || t->parts.size() > 1)) {
+    for (const auto& [start, n] : t->groups()) {
+      if (t->by_group) load_score_term(start, n);
       attend_group(a, start, n);
     }
     return;
