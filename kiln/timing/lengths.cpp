@@ -1,6 +1,7 @@
 #include "kiln/timing/lengths.h"
 
-#include <limits>
+#include <algorithm>
+#include <memory>
 
 #include "kiln/timing/order.h"
 #include "kiln/timing/walk.h"
@@ -10,6 +11,73 @@ namespace kiln::timing {
 namespace {
 
 constexpr double kMost = 20'000;  // executed instructions as written
+constexpr OpId kAsked = 32;       // a longer run is compared after so many ops, again and again
+constexpr OpId kAlike = 192;      // as many as the list scheduler holds back
+
+Length length_of(const CoreModel& core) { return {core.progress().last_end(), core.log().dma_busy()}; }
+
+// What a run has done after so many ops, besides their times.
+struct Mark {
+  Time dma_busy;
+  LoopState state;
+};
+
+// A run as written, once it is over.
+struct Whole {
+  const CoreModel& core;
+  std::vector<Mark> marks;  // after each kAsked ops
+};
+
+// A run with more passes of a loop, from where the loop ends. What follows the loop is the same, only later. Once many
+// ops in a row came as much later as each other, the rest is taken to as well.
+class Longer {
+ public:
+  Longer(const CoreModel& core, const Walk& walk, const MorePasses& more)
+      : core_(core.fork()), walk_(walk, *core_, more.loop, more.passes), next_(core.progress().op_count()) {}
+  Length run(const Whole& whole) {
+    const auto goes_on = [&] { return !is_known(whole); };
+    if (walk_.added_ops()) walk_.ask(*walk_.added_ops() + (next_ / kAsked + 1) * kAsked, kAsked, goes_on);
+    walk_.advance();
+    return known_.value_or(length_of(*core_));
+  }
+
+ private:
+  void compare(const Progress& whole);
+  bool is_known(const Whole& whole);
+
+  std::unique_ptr<CoreModel> core_;
+  Walk walk_;
+  OpId next_;       // of the run as written, to be compared
+  OpId alike_ = 0;  // so many before it came `later_`
+  Time later_ = 0;
+  std::optional<Length> known_;
+};
+
+void Longer::compare(const Progress& whole) {
+  const Progress& own = core_->progress();
+  for (const OpId added = *walk_.added_ops(); next_ + added < own.op_count(); ++next_) {
+    if (!own.has_times(next_ + added)) return;
+    const OpTimes here = own.times(next_ + added), there = whole.times(next_);
+    const Time later = here.end - there.end;
+    if (here.start - there.start != later) {
+      alike_ = 0;
+    } else {
+      alike_ = later == later_ ? alike_ + 1 : 1;
+      later_ = later;
+    }
+  }
+}
+
+bool Longer::is_known(const Whole& whole) {
+  compare(whole.core.progress());
+  const std::size_t asked = (core_->progress().op_count() - *walk_.added_ops()) / kAsked;
+  if (alike_ < kAlike || asked > whole.marks.size()) return false;
+  const Mark& mark = whole.marks[asked - 1];
+  if (core_->loop_state() != mark.state) return false;
+  const Length now = length_of(*core_), all = length_of(whole.core);
+  known_ = {std::max(now.total, all.total + later_), now.dma_busy + all.dma_busy - mark.dma_busy};
+  return true;
+}
 
 // One core in one order of its instructions, and those that begin on its way.
 class Runs {
@@ -25,20 +93,22 @@ class Runs {
   void run(std::span<const MorePasses> loops) {
     std::vector<isa::LoopId> ids;
     for (const MorePasses& l : loops) ids.push_back(l.loop);
-    longer_.assign(loops.size(), {});
-    std::vector<bool> ended(loops.size());
+    std::vector<std::unique_ptr<Longer>> longer(loops.size());
     const auto at_end = [&](isa::LoopId id) {
       for (std::size_t i = 0; i < loops.size(); ++i) {
-        if (loops[i].loop != id) continue;
-        longer_[i] = from_here(loops[i]);
-        ended[i] = true;
+        if (loops[i].loop == id) longer[i] = std::make_unique<Longer>(core_, walk_, loops[i]);
       }
     };
+    Whole whole{core_, {}};
+    const auto mark = [&] {
+      whole.marks.push_back({core_.log().dma_busy(), core_.loop_state()});
+      return true;
+    };
     walk_.tell_of(std::move(ids), at_end);
+    if (!loops.empty()) walk_.ask(kAsked, kAsked, mark);
     walk_.advance();
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      if (!ended[i]) longer_[i] = length();  // it is never reached
-    }
+    for (const std::unique_ptr<Longer>& l : longer)
+      longer_.push_back(l ? l->run(whole) : length());  // without one it is never reached
   }
   Length length() const { return length_of(core_); }
   const std::vector<Length>& longer() const { return longer_; }
@@ -47,12 +117,6 @@ class Runs {
   static TimingOptions with_order(TimingOptions options, bool reorder) {
     options.reorder = reorder;
     return options;
-  }
-  static Length length_of(const CoreModel& core) { return {core.progress().last_end(), core.log().dma_busy()}; }
-  Length from_here(const MorePasses& more) const {
-    const std::unique_ptr<CoreModel> core = core_.fork();
-    Walk(walk_, *core, more.loop, more.passes).advance();
-    return length_of(*core);
   }
 
   const TimingOptions options_;

@@ -1,5 +1,6 @@
 // Lengths: how long a program takes, and how long when one loop or another goes round more often. What these runs have
-// in common is simulated once: each of them begins where the loop of the first one ends.
+// in common is simulated once: each of them begins where the loop of the first one ends, and ends where what follows
+// only comes later than there.
 #pragma once
 
 #include <optional>

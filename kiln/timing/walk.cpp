@@ -45,6 +45,8 @@ Walk::Walk(const Walk& other, CoreModel& core, LoopId loop, std::int64_t passes)
   for (const Frame& f : other.frames_)
     frames_.push_back({f.block, f.loop, f.next, f.iteration, f.loop == loop ? passes : f.count, f.first_op});
   loops_.set_trips(loop, passes);
+  if (const Frame& f = other.frames_.back(); other.frames_.size() == 2)
+    added_ops_ = static_cast<OpId>((core_.progress().op_count() - f.first_op) / f.count * (passes - f.count));
 }
 
 void Walk::enter(LoopId id) {
@@ -174,6 +176,10 @@ bool Walk::advance() {
     }
     after(here, position);
     if (waits) return false;
+    if (core_.progress().op_count() == ask_after_) {
+      if (!(*goes_on_)()) return false;
+      ask_after_ += ask_every_;
+    }
   }
   core_.finish();
   return true;

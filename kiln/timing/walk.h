@@ -29,6 +29,14 @@ class Walk {
     at_end_ = at_end;
   }
   double executed() const { return loops_.executed(); }  // instructions, in all
+  // Asks after so many ops, and after every so many more, whether to go on.
+  void ask(OpId after, OpId every, FunctionRef<bool()> goes_on) {
+    ask_after_ = after;
+    ask_every_ = every;
+    goes_on_ = goes_on;
+  }
+  // Of a walk that began where another one was: how many ops the longer loop adds, if nothing repeats that loop.
+  std::optional<OpId> added_ops() const { return added_ops_; }
 
   // Goes on until the program ends (true) or a sendrecv or core_barrier is reached (false).
   bool advance();
@@ -71,6 +79,9 @@ class Walk {
   std::vector<Frame> frames_;
   std::vector<isa::LoopId> told_of_;
   std::optional<FunctionRef<void(isa::LoopId)>> at_end_;
+  OpId ask_after_ = kNoOp, ask_every_ = 0;
+  std::optional<FunctionRef<bool()>> goes_on_;
+  std::optional<OpId> added_ops_;
 };
 
 }  // namespace kiln::timing

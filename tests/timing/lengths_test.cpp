@@ -1,6 +1,7 @@
 // A program with a loop that goes round more often takes as long as it takes when it is timed by itself.
 #include "kiln/timing/lengths.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kiln/isa/builder/builder.h"
@@ -73,6 +74,57 @@ TEST(Lengths, AreThoseOfSimulate) {
         for (std::size_t i = 0; i < more.size(); ++i)
           expect_like_simulate(all->longer[i], with_passes(p, more[i]), options);
       }
+    }
+  }
+}
+
+// Loops with hundreds of instructions, one after the other: of products, of what engines do in turn, of copies.
+Program long_phases() {
+  Kernel k("long_phases");
+  const View a = k.input("a", {8192, 512}, kF32), b = k.input("b", {128, 512}, kF32);
+  const View c = k.output("c", {8192, 512}, kF32), d = k.output("d", {8192, 512}, kF32);
+  const View held = k.sbuf({128, 512}, kF32);
+  k.dma_copy({.dst = held, .src = b});
+  const auto rows = [](const View& v, const Index& i) { return v(ds(i * 128, 128), all); };
+  k.loop(64, [&](Index i) {
+    const View x = k.sbuf({128, 512}, kF32), sum = k.psum({128, 512}, kF32), out = k.sbuf({128, 512}, kF32);
+    k.dma_copy({.dst = x, .src = rows(a, i)});
+    for (int part = 0; part < 4; ++part)
+      k.nc_matmul({.dst = sum, .stationary = x(all, ds(part * 128, 128)), .moving = held});
+    k.tensor_copy({.dst = out, .src = sum});
+    k.dma_copy({.dst = rows(c, i), .src = out});
+  });
+  k.loop(64, [&](Index i) {
+    const View x = k.sbuf({128, 512}, kF32), y = k.sbuf({128, 512}, kF32);
+    k.dma_copy({.dst = x, .src = rows(c, i)});
+    k.activation({.dst = y, .op = ActFn::exp, .data = x});
+    for (int times = 0; times < 3; ++times) k.tensor_tensor({.dst = y, .data1 = y, .data2 = x, .op = AluOp::add});
+    k.dma_copy({.dst = rows(d, i), .src = y});
+  });
+  k.loop(64, [&](Index i) {
+    for (int times = 0; times < 5; ++times) {
+      const View x = k.sbuf({128, 512}, kF32);
+      k.dma_copy({.dst = x, .src = rows(d, i)});
+      k.dma_copy({.dst = rows(c, i), .src = x});
+    }
+  });
+  return k.finish();
+}
+
+TEST(Lengths, AreKnownBeforeTheEndWhereTheRestOnlyComesLater) {
+  for (const Arch* a : all_archs()) {
+    for (const bool reorder : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, {}", a->name, reorder ? "in another order" : "in program order"));
+      Program p = long_phases();
+      p.target = a->target;
+      const std::vector<MorePasses> more = {{0, 128}, {1, 67}, {2, 64}, {2, 128}};
+      TimingOptions options{.reorder = reorder};
+      options.extrapolate = false;
+      const std::optional<Lengths> all = lengths(p, *a, options, more);
+      ASSERT_TRUE(all);
+      expect_like_simulate(all->as_written, p, options);
+      for (std::size_t i = 0; i < more.size(); ++i)
+        expect_like_simulate(all->longer[i], with_passes(p, more[i]), options);
     }
   }
 }

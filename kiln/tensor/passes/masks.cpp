@@ -99,8 +99,10 @@ std::optional<Value> banded_sum(const Rewriting& r, const std::vector<std::vecto
   for (std::size_t i : {0, 1}) {
     const Op& mask = r.operand_op(i);
     if (!is_matrix(mask) || !(r.to.type(r.operands[1 - i]) == r.op.type)) continue;
-    const double fill = *std::min_element(mask.numbers->begin(), mask.numbers->end());
-    if (!(fill <= kHiddenFill) || uses[self] != 2 || !is_shifted(r.from, users[self])) continue;
+    if (uses[self] != 2 || !is_shifted(r.from, users[self])) continue;
+    const auto hidden = std::ranges::find_if(*mask.numbers, [](double y) { return y != 0; });
+    if (hidden == mask.numbers->end() || !(*hidden <= kHiddenFill)) continue;
+    const double fill = *hidden;  // all others are too, or this is no window
     const auto window = window_in(mask, 0, fill);
     const Shape shape = mask.type.shape;
     if (!window || *window->ahead < 0 || shape.back() != r.op.type.shape.back()) continue;
