@@ -10,9 +10,9 @@ namespace kiln::timing {
 
 namespace {
 
-constexpr double kMost = 20'000;  // executed instructions as written
-constexpr OpId kAsked = 32;       // a longer run is compared after so many ops, again and again
-constexpr OpId kAlike = 192;      // as many as the list scheduler holds back
+constexpr double kShort = 20'000;  // executed instructions as written
+constexpr OpId kAsked = 32;        // a longer run is compared after so many ops, again and again
+constexpr OpId kAlike = 192;       // as many as the list scheduler holds back
 
 Length length_of(const CoreModel& core) { return {core.progress().last_end(), core.log().dma_busy()}; }
 
@@ -87,7 +87,7 @@ class Runs {
         core_(program, arch, options_, 0, false, ""),
         walk_(core_, options_, 0, false) {}
 
-  bool is_short() const { return walk_.executed() <= kMost; }
+  bool is_short() const { return walk_.executed() <= kShort; }
   void give_up_after(Time limit) { walk_.give_up_after(limit); }
   bool gave_up() const { return walk_.gave_up(); }
   void run(std::span<const MorePasses> loops) {

@@ -119,7 +119,7 @@ Choice warmed_up(const Choice& cold, Target target, bool pair) {
 // trials.
 constexpr double kSooner = 1.002;
 // Ways that take little longer are compared on more rows, where there are more.
-constexpr double kNear = 1.15;
+constexpr double kAlike = 1.15;
 constexpr std::int64_t kLonger = 4;
 
 // Ways are compared with their DMAs started by software, which nearly always is sooner; where gpsimd, which starts them
@@ -133,7 +133,7 @@ Choice fastest(std::vector<Choice> some, Target target, bool pair) {
   auto least = std::min_element(times.begin(), times.end());
   if (some.front().config.rows > trial_rows(some.front().config)) {
     // How they begin and end counts less for more rows.
-    const double near = kNear * *least;
+    const double near = kAlike * *least;
     for (std::size_t i = 0; i < some.size(); ++i)
       times[i] = times[i] > near ? 1e300 : trial_ns(some[i], target, pair, kLonger);
     least = std::min_element(times.begin(), times.end());

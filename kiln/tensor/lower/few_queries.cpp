@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kMostQueries = 32;
 constexpr std::int64_t kMostScores = 2048;  // columns of float32, half of PSUM
-constexpr std::int64_t kColumns = 512;      // of float32 in a bank of PSUM
+constexpr std::int64_t kBankOfFew = 512;    // of float32 in a bank of PSUM
 
 std::int64_t stride_of(std::int64_t queries) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(queries)));  // a bank is not crossed
@@ -135,7 +135,7 @@ View RegionEmitter::spread_largest(const View& each) {
 // Blocks of keys whose weights the tensor engine holds at a time, of one query.
 std::int64_t RegionEmitter::values_together() const {
   const std::int64_t D = graph_.type(attention_->result).shape.back(), whole = key_blocks(*attention_).blocks;
-  std::int64_t most = heads_beside_ && rows_ == 1 ? kColumns / D : 1;
+  std::int64_t most = heads_beside_ && rows_ == 1 ? kBankOfFew / D : 1;
   while (most > 1 && whole % most != 0) --most;
   return std::max<std::int64_t>(1, most);
 }

@@ -26,14 +26,14 @@ Expr by_mode(const Expr& index, const std::string& mode, std::int64_t n) {
 
 // Many short rows of a small table, such as the elements of a lookup table: the table lies on every partition, and its
 // elements are taken there. As rows from HBM, each would be a transfer.
-constexpr std::int64_t kPartitions = 128;
+constexpr std::int64_t kIndexLanes = 128;
 
 bool is_small_table(const Expr& table, const Expr& at) {
   constexpr std::int64_t kLargest = 8192, kLongestRow = 16;
   constexpr double kTransferNs = 8, kElementNs = 1.5, kBeforeNs = 4000;
   const std::int64_t n = table.shape()[0], inner = table.shape()[1], m = at.shape()[0];
   if (n * inner > kLargest || inner > kLongestRow || size_bytes(table.dtype()) > 4) return false;
-  const auto taken = static_cast<double>(m * inner) / kPartitions;
+  const auto taken = static_cast<double>(m * inner) / kIndexLanes;
   const double here = kBeforeNs + kElementNs * (static_cast<double>(n * inner) + taken);
   return kTransferNs * static_cast<double>(m) > 2 * here;
 }
@@ -43,9 +43,9 @@ bool is_small_table(const Expr& table, const Expr& at) {
 Expr in_lines(const Expr& at, std::int64_t inner) {
   constexpr std::int64_t kLine = 2048, kMore = 4;
   const std::int64_t m = at.shape()[0];
-  const std::int64_t least = kPartitions * std::max<std::int64_t>(1, m * inner / (kPartitions * kLine));
+  const std::int64_t least = kIndexLanes * std::max<std::int64_t>(1, m * inner / (kIndexLanes * kLine));
   std::int64_t lines = least;
-  while (lines < kMore * least && m % lines != 0) lines += kPartitions;
+  while (lines < kMore * least && m % lines != 0) lines += kIndexLanes;
   if (m % lines != 0) lines = least;
   const std::int64_t each = (m + lines - 1) / lines;
   return reshape(lines * each == m ? at : pad(at, {0}, {lines * each - m}, 0), {lines, each});

@@ -8,7 +8,7 @@ namespace kiln::tensor {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 32, kFewestKeys = 512;
+constexpr std::int64_t kFewRows = 32, kFewestKeys = 512;
 
 // Whether v is made of a product, element by element and along its rows.
 bool comes_from_product(const Graph& g, Value v) {
@@ -34,7 +34,7 @@ std::optional<Value> rows_seen_apart(const Graph& g, Value v) {
   const Shape &from = g.type(op.operands[0]).shape, &to = op.type.shape;
   if (from.size() < 3 || to.size() < 3 || from.back() != to.back() || from[from.size() - 2] == to[to.size() - 2])
     return {};
-  if (from[from.size() - 2] > kMostRows || from[from.size() - 2] % to[to.size() - 2] != 0) return {};
+  if (from[from.size() - 2] > kFewRows || from[from.size() - 2] % to[to.size() - 2] != 0) return {};
   return comes_from_product(g, op.operands[0]) ? std::optional(op.operands[0]) : std::nullopt;
 }
 
